@@ -75,7 +75,7 @@ def test_what_no_phase_writes_in_full_is_laid_out_first(knobs, laid_out):
         assert not {"ops", "duration_ns", "load"} & set(told)
 
 
-def test_a_file_each_or_segments_of_one():
+def test_a_file_each_or_segments_of_one_and_an_existing_file_in_parts():
     each = phases(clients=2, workers=2, size=MIB)[0]
     assert spans(each) == [(f"/x/client-{c}/w-{c}-{w}.data", 0, MIB) for c in range(2) for w in range(2)]
     split = phases(clients=2, workers=2, size=MIB, split=True)[0]
@@ -83,6 +83,12 @@ def test_a_file_each_or_segments_of_one():
     one = phases(clients=2, workers=2, size=MIB, sharing="one-file")[0]
     assert spans(one) == [("/x/client-0/w.data", part * MIB // 4, MIB // 4) for part in range(4)]
     assert one.data_files == ("/x/client-0/w.data",)
+    read = phases(clients=2, file="/data", operations=("read",))[0]
+    assert [settings["regions"][0] for settings in read.settings] == [
+        {"path": "/data", "offset": 0, "size": 0, "part": part, "parts": 2} for part in range(2)
+    ]
+    sized = phases(clients=2, file="/data", size=MIB, operations=("read",))[0]
+    assert spans(sized) == [("/data", 0, MIB // 2), ("/data", MIB // 2, MIB // 2)]
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(25, 300))
@@ -97,16 +103,7 @@ def test_segments_cover_the_file_once_whatever_the_number_of_clients(clients, wo
     assert sum(size for _, _, size in spans(phases(clients, split=True, **knobs)[0])) == records * 4096
 
 
-def test_an_existing_file_is_read_in_parts():
-    read = phases(clients=2, file="/data", operations=("read",))[0]
-    assert [settings["regions"][0] for settings in read.settings] == [
-        {"path": "/data", "offset": 0, "size": 0, "part": part, "parts": 2} for part in range(2)
-    ]
-    sized = phases(clients=2, file="/data", size=MIB, operations=("read",))[0]
-    assert spans(sized) == [("/data", 0, MIB // 2), ("/data", MIB // 2, MIB // 2)]
-
-
-def test_flushes_have_names_of_their_own_where_there_are_several():
+def test_flushes_have_names_and_writing_back_is_none():
     knobs = {"operations": ("write", "random_write", "read"), "flush": "end"}
     assert WORKLOAD.operations(knobs) == {
         "write": "bytes_per_s",
@@ -116,14 +113,18 @@ def test_flushes_have_names_of_their_own_where_there_are_several():
         "random_write_flush": "latency_p99_ns",
     }
     assert phases(**knobs)[1].operations == ("random_write", "random_write_flush")
+    knobs = {"operations": ("write", "rewrite", "read"), "flush_call": "sync_file_range", "flush_every": 8}
+    write = phases(**knobs)[0]
+    assert write.operations == ("write", "write_writeback")
+    assert write.directions == {"write": Direction.WRITE}
+    assert not write.flush_in_clock
+    assert WORKLOAD.operations(knobs)["rewrite_writeback"] == "latency_p99_ns"
+    assert told("write", flush="end", flush_call="fdatasync")["flush_call"] == "fdatasync"
 
 
-def test_time_stops_what_is_measured_and_not_the_layout():
+def test_time_stops_what_is_measured_and_synchronous_writes_have_their_flush_in_the_clock():
     layout, read = phases(operations=("read",), duration=10**9)
     assert (layout.stop, read.stop) == (StopRule.WORK, StopRule.TIME)
-
-
-def test_synchronous_writes_have_their_flush_in_the_clock():
     write, read = phases(sync="dsync")
     assert (write.flush_in_clock, read.flush_in_clock) == (True, False)
     assert (write.settings[0]["sync"], read.settings[0]["sync"]) == ("dsync", "none")
@@ -181,7 +182,7 @@ def test_mistakes_between_knobs_are_named(knobs, says):
     assert any(says in mistake for mistake in WORKLOAD.check(knobs))
 
 
-def test_all_mistakes_are_told_at_once_each_with_what_was_expected():
+def test_all_mistakes_are_told_at_once_and_the_defaults_have_none():
     knobs = {
         "operations": ("read", "read"),
         "flush": "each",
@@ -194,9 +195,6 @@ def test_all_mistakes_are_told_at_once_each_with_what_was_expected():
     found = WORKLOAD.check({**knobs, "record_size": 100, "zeros": 1.0, "stride": 7, "layout": "random"})
     assert len(found) == 13
     assert all(text.startswith("found ") and "; expected " in text for text in found)
-
-
-def test_the_defaults_are_right():
     assert WORKLOAD.check({knob.name: knob.default for knob in KNOBS}) == ()
     assert WORKLOAD.check({}) == ()
 
@@ -232,47 +230,28 @@ def test_a_mix_has_two_operations_and_two_directions():
     assert mix.flush_in_clock
 
 
-def test_only_stdio_operations_go_through_stdio():
+def test_what_is_sent_to_the_engine_follows_the_knobs():
     assert (told("read", ioengine="stdio")["path"], told("stdio_read", ioengine="stdio")["path"]) == ("stdio", "stdio")
     assert (told("stdio_write")["path"], told("stdio_write")["stdio_buffer"], told("write")["path"]) == ("stdio", 4096, "psync")
     assert (told("stdio_reread", stdio_buffer=512)["operation"], told("stdio_read", stdio_buffer=512)["stdio_buffer"]) == (
         "reread",
         512,
     )
-
-
-@each("depth batch given", (1, None, 1), (2, None, 1), (32, None, 16), (33, None, 16), (32, 32, 32))
-def test_half_of_what_is_in_flight_is_waited_for_where_nothing_else_is_said(depth, batch, given):
-    assert told("read", ioengine="io_uring", depth=depth, batch=batch)["batch"] == given
-
-
-def test_psync_and_mmap_have_no_depth():
     for path in ("psync", "mmap"):
         assert not {"depth", "batch", "register"} & set(told("read", ioengine=path))
-
-
-def test_writing_back_is_no_flush():
-    knobs = {"operations": ("write", "rewrite", "read"), "flush_call": "sync_file_range", "flush_every": 8}
-    write = phases(**knobs)[0]
-    assert write.operations == ("write", "write_writeback")
-    assert write.directions == {"write": Direction.WRITE}
-    assert not write.flush_in_clock
-    assert WORKLOAD.operations(knobs)["rewrite_writeback"] == "latency_p99_ns"
-    assert told("write", flush="end", flush_call="fdatasync")["flush_call"] == "fdatasync"
-
-
-def test_a_stride_is_17_records_where_nothing_else_is_said():
     assert told("stride_read", record_size=4096)["stride"] == 17 * 4096
     assert told("stride_read", record_size=4096, stride=8192)["stride"] == 8192
     assert "stride" not in told("read", record_size=4096)
-
-
-def test_data_can_be_made_smaller_also_in_the_layout():
     shaped = {"compressible": 2.0, "duplicates": 0.3, "zeros": 0.1}
     layout = phases(operations=("read",), **shaped)[0].settings[0]
     assert layout["data"] == told("write", **shaped)["data"] == shaped
     assert layout["record_size"] == told("read", **shaped)["record_size"], "their shares are of records"
     assert told("write")["data"] == "unique"
+
+
+@each("depth batch given", (1, None, 1), (2, None, 1), (32, None, 16), (33, None, 16), (32, 32, 32))
+def test_half_of_what_is_in_flight_is_waited_for_where_nothing_else_is_said(depth, batch, given):
+    assert told("read", ioengine="io_uring", depth=depth, batch=batch)["batch"] == given
 
 
 def test_what_is_read_is_held_against_the_phase_that_wrote_it_last():

@@ -40,7 +40,7 @@ def step(**given):
     return CoherenceStep(**{**counts, "resolution_p50_ns": 0, "resolution_max_ns": 0, **given})
 
 
-def test_both_ends_know_each_other():
+def test_both_ends_know_each_other_and_every_step_has_a_figure():
     (only,) = phases("/m/0", "/m/1", times=3)
     assert only.roles == (Role.WRITER, Role.READER)
     writer, reader = only.settings
@@ -49,6 +49,8 @@ def test_both_ends_know_each_other():
         key: value for key, value in reader.items() if key not in ("role", "directory")
     }
     assert only.operations == STEPS
+    assert set(WORKLOAD.operations({})) == set(WORKLOAD.nouns) == set(STEPS)
+    assert set(SEEN) < set(STEPS)
 
 
 @each("addresses", ("/m/0",), ("/m/0", "/m/0"), ("/m/0", "/m/1", "/m/2"))
@@ -115,8 +117,3 @@ def test_an_attribute_cache_of_a_second_is_found_and_locks_are_granted_twice(tmp
     rows = {row[1]: row[-1] for row in wording.rows(run, seen)}
     assert rows == {"append": "seen", "unlink": "seen", "posix_lock": "granted twice: 2 of 2"}
     assert bench.left() == NOTHING
-
-
-def test_every_step_has_a_figure():
-    assert set(WORKLOAD.operations({})) == set(WORKLOAD.nouns) == set(STEPS)
-    assert set(SEEN) < set(STEPS)

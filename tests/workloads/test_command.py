@@ -69,10 +69,6 @@ def test_what_it_reports(given, operations, directions):
     assert phase.directions == directions
 
 
-def test_elapsed_time_is_what_the_engine_measured():
-    assert WORKLOAD.parse(knobs(), "", 1_500_000_000) == {"command.elapsed_ns": 1.5e9}
-
-
 @each(
     "pattern unit text expected",
     (r"([\d.]+) MB/s", "MB/s", "12.5 MB/s\n104.5 MB/s\n", {"read.bytes_per_s": 104.5e6}),
@@ -90,14 +86,11 @@ def test_output_without_the_number_is_refused(pattern, text):
         WORKLOAD.parse(knobs(parse="regex", pattern=pattern, unit="MB/s"), text, 1)
 
 
-def test_a_parser_of_the_catalogue_is_used():
+def test_a_parser_of_the_catalogue_is_used_on_both_outputs():
     found = WORKLOAD.parse(knobs(parse="fio_json"), FIO.read_text(), 1)
     assert found["read.bytes"] == 8 << 20
     with pytest.raises(EvidenceError, match="figures of write"):
         WORKLOAD.parse(knobs(parse="fio_json", direction="write"), FIO.read_text(), 1)
-
-
-def test_figures_in_standard_error_are_found():
     printed = FIO.with_name("dd-9.1-write.txt").read_text()
     given = knobs(parse="dd", direction="write")
 
@@ -111,20 +104,18 @@ def test_figures_in_standard_error_are_found():
         told("", "a note")
 
 
-def test_every_mistake_at_once():
+def test_every_mistake_at_once_and_space_and_time_for_the_plan():
     given = knobs(argv=("x", "{dir}"), env=("NOPE",), parse="regex", pattern="(", unit="MBps", data_files=("{who}",))
     found = WORKLOAD.check(given)
     assert len(found) == 5
     assert WORKLOAD.check(knobs(argv=()))[0].startswith("found an empty argv")
     assert "a group" in WORKLOAD.check(knobs(parse="regex", pattern="x", unit="s"))[0]
     assert WORKLOAD.check(knobs(parse="regex", pattern="(x)", unit="s")) == ()
-
-
-def test_space_and_time_for_the_plan():
     assert WORKLOAD.space(knobs(needs=5)) == 5
     assert WORKLOAD.space(knobs()) == 0
     assert WORKLOAD.seconds(knobs(lasts=2_000_000_000), Pace()) == 2.0
     assert WORKLOAD.seconds(knobs(), Pace()) == 10.0
+    assert WORKLOAD.parse(knobs(), "", 1_500_000_000) == {"command.elapsed_ns": 1.5e9}
 
 
 EXPECTATIONS = """

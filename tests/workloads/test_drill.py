@@ -124,26 +124,23 @@ def phase(*outages):
     )
 
 
-def test_the_time_away_and_the_backlog_are_told_apart():
+def test_the_time_away_and_the_backlog_are_told_apart_also_beyond_what_is_kept():
     one = phase(TimeAway(from_ns=2 * SECOND, to_ns=4 * SECOND, caught_up_ns=5 * SECOND))
     assert (away_ns(one), backlog_ns(one), up_share(one)) == (2 * SECOND, SECOND, pytest.approx(0.8))
     never = phase(TimeAway(from_ns=2 * SECOND, to_ns=4 * SECOND), TimeAway(from_ns=6 * SECOND))
     assert away_ns(never) == 6 * SECOND, "from 6 s until the end of the schedule"
     assert backlog_ns(never) == 6 * SECOND
     assert (away_ns(phase()), backlog_ns(phase()), up_share(phase())) == (0, 0, 1)
-
-
-def of_drill(**counts):
-    one = phase()
-    return replace(one, clients=(replace(one.clients[0], drill=DrillEnd(acknowledged=9, **counts)),))
-
-
-def test_times_away_beyond_those_kept_one_by_one_count():
     kept = TimeAway(from_ns=SECOND, to_ns=2 * SECOND, caught_up_ns=3 * SECOND)
     one = of_drill(outages=(kept,), further=FurtherAway(count=500, away_ns=3 * SECOND, backlog_ns=4 * SECOND))
     assert (away_ns(one), backlog_ns(one), up_share(one)) == (4 * SECOND, 4 * SECOND, pytest.approx(0.6))
     text = "\n".join(_appended(one, one.clients[0], one.clients[0].drill))
     assert "away 500 further times, 3 s in all; longest backlog 4 s" in text
+
+
+def of_drill(**counts):
+    one = phase()
+    return replace(one, clients=(replace(one.clients[0], drill=DrillEnd(acknowledged=9, **counts)),))
 
 
 def test_records_that_cannot_be_read_are_not_called_lost():

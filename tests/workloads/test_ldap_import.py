@@ -26,16 +26,13 @@ def phases(endpoint=ENDPOINT, **knobs):
     return WORKLOAD.phases(Order(workload="w", knobs=knobs, endpoints=(endpoint,), seed=1))
 
 
-def test_an_import_is_followed_in_its_file_and_counted_afterwards():
+def test_an_import_is_followed_counted_and_flushed_inside_or_apart():
     imported, count = phases()
     assert imported.settings[0]["argv"] == ["/bin/sh", "/d/import", "none"]
     assert imported.settings[0]["follow"] == {"path": "/d/x.ldif", "entries": 10_004, "bytes": 6_000_000}
     assert (imported.directions, imported.data_files) == ({"import": Direction.WRITE}, ("/d/data/data.mdb",))
     assert (imported.flush_in_clock, imported.is_drained) == (False, True)
     assert (count.measured, count.settings[0]["argv"]) == (False, ["/bin/sh", "/d/count"])
-
-
-def test_a_flush_inside_or_apart():
     imported, _ = phases(flush="inside")
     assert imported.flush_in_clock
     assert imported.settings[0]["argv"][-1] == "inside"

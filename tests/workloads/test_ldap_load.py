@@ -58,13 +58,10 @@ def test_of_a_strange_server_only_what_is_told_is_verified():
     assert mixed(THEIRS, population=10, found=3)["search"]["expect"]["entries"] == 3
 
 
-def test_a_read_of_the_entry_itself():
+def test_a_search_has_the_base_that_its_scope_needs():
     search = mixed(scope="base", misses=0.1)["search"]
     assert (search["dn"], search["scope"], search["filter"]) == (PEOPLE, "base", "(objectClass=*)")
     assert (search["keys"]["misses"], search["keys"]["missing"]) == (0.1, 5000)
-
-
-def test_one_level_below_the_suffix_there_are_no_people():
     assert mixed(scope="one")["search"]["dn"] == f"ou=people,{BASE}"
     assert mixed(scope="one", search_base=f"ou=groups,{BASE}")["search"]["dn"] == f"ou=groups,{BASE}"
     assert mixed(THEIRS, scope="one", population=5)["search"]["dn"] == "o=theirs"
@@ -83,26 +80,17 @@ def test_searches_have_their_shares_of_the_weight_of_searches():
     assert (made[1]["size_limit"], made[1]["expect"]) == (40, {"entries": 40, "codes": ["success", "sizeLimitExceeded"]})
 
 
-def test_a_search_of_all_attributes_verifies_the_name():
+def test_each_search_has_its_own_expectation():
     (only,) = several("(uid=u{key:08d}) base wants all misses 5 %")
     assert (only["dn"], only["attributes"], only["expect"]["values"]) == (PEOPLE, [], {"uid": ["u{key:08d}"]})
     assert (only["keys"]["misses"], only["keys"]["missing"]) == (0.05, 5000)
-
-
-def test_a_shape_is_put_into_words_for_the_population():
     (only,) = several("(&(a1=?)(a2=*)) wants none finds 1 misses 10 %", keys="skewed")
     assert only["filter"] == "(&(uid=u{key:08d})(cn=*))"
     assert only["keys"] == {"order": "skewed", "first": 0, "count": 5000, "skew": 0.8, "misses": 0.1, "missing": 5000}
     assert only["expect"] == {"entries": 1, "dn": PEOPLE}
-
-
-def test_misses_without_a_key_are_searches_of_their_own():
     found, missed = several("(a1=?) finds 50 misses 25 % weight 4")
     assert [(one["filter"], one["share"]) for one in (found, missed)] == [("(l=London)", 3), ("(mail=nobody)", 1)]
     assert missed["keys"] == {"misses": 1.0, "missing": 5000}
-
-
-def test_filters_of_a_strange_server_are_sent_as_they_are():
     (only,) = several("(cn=p{key}) one finds 3", details=THEIRS, population=10)
     assert (only["dn"], only["filter"], only["expect"]) == ("o=theirs", "(cn=p{key})", {"entries": 3})
 
@@ -206,24 +194,18 @@ def test_mistakes(knobs, text):
     assert any(one.startswith(text) for one in found), found
 
 
-def test_a_filter_in_other_letters_has_its_place_in_characters():
-    assert WORKLOAD.check({"filter": "(cn=äöü"})[0].startswith("found the end at place 7 ")
-
-
-def test_only_a_mix_without_writes_reads():
+def test_figures_of_a_plan_and_only_a_mix_without_writes_reads():
     assert WORKLOAD.only_reads({"mix": ("search 1", "compare 1", "bind 1")})
     assert not WORKLOAD.only_reads({"mix": ("search 1", "modify 1")})
+    assert WORKLOAD.operations({}) == {"search": "ops_per_s", "first_entry": "latency_p99_ns"}
+    assert WORKLOAD.seconds({"duration": 5 * 10**9}, None) == 5.0
+    assert WORKLOAD.check({"filter": "(cn=äöü"})[0].startswith("found the end at place 7 ")
 
 
 def test_a_filter_without_a_key_needs_no_population():
     assert mixed({"base": "o=x"}, filter="(cn=printer)")["search"]["filter"] == "(cn=printer)"
     with pytest.raises(UsageError, match="found keys without a population"):
         phases({"base": "o=x"}, filter="(cn=printer)", mix=("search 1", "compare 1"))
-
-
-def test_figures_of_a_plan():
-    assert WORKLOAD.operations({}) == {"search": "ops_per_s", "first_entry": "latency_p99_ns"}
-    assert WORKLOAD.seconds({"duration": 5 * 10**9}, None) == 5.0
 
 
 SPARES = [

@@ -96,22 +96,19 @@ def test_a_spool_is_created_in_one_phase_and_removed_in_the_last():
     assert not any(phase.data_files for phase in planned)
 
 
-def test_what_nothing_creates_is_laid_out_unmeasured():
+def test_what_nothing_creates_is_laid_out_unmeasured_and_directions_say_what_moves():
     planned = phases(operations=("list", "stat"), count=10)
     assert [(phase.name, phase.operations, phase.measured) for phase in planned] == [
         ("layout", ("create",), False),
         ("list", ("list",), True),
         ("stat", ("stat",), True),
     ]
-
-
-def test_directions_say_what_moves():
     empty = phases(operations=("create", "fsync", "stat"))[0].directions
     assert empty == {"create": Direction.METADATA, "fsync": Direction.FLUSH}
     assert phases(operations=("create",), file_bytes=1)[0].directions == {"create": Direction.WRITE}
 
 
-def test_links_go_before_the_objects_and_new_names_are_used_after_a_rename():
+def test_links_go_before_the_objects_and_those_to_directories_as_files():
     planned = phases(operations=("create", "link", "rename", "symlink", "stat", "unlink"), cache="cold")
     assert [(phase.name, phase.settings[0]["prefix"], phase.measured) for phase in planned] == [
         ("create", "o", True),
@@ -124,9 +121,6 @@ def test_links_go_before_the_objects_and_new_names_are_used_after_a_rename():
         ("unlink", "r", True),
     ]
     assert [phase.name for phase in planned if phase.cache is CacheState.COLD] == ["stat"]
-
-
-def test_links_to_directories_are_removed_as_files():
     planned = phases(object="directory", operations=("mkdir", "symlink", "rmdir"))
     assert [(phase.name, phase.settings[0]["object"]) for phase in planned] == [
         ("mkdir", "directory"),
@@ -203,13 +197,10 @@ def test_mistakes_between_knobs_are_named(knobs, says):
     assert any(says in mistake for mistake in WORKLOAD.check(knobs))
 
 
-def test_the_defaults_are_right():
+def test_all_reasons_are_told_at_once_and_the_defaults_are_right():
     defaults = {knob.name: knob.default for knob in KNOBS}
     assert WORKLOAD.check(defaults) == ()
     assert WORKLOAD.operations({}) == dict.fromkeys(("create", "list", "stat", "unlink"), "ops_per_s")
-
-
-def test_all_reasons_are_told_at_once():
     found = WORKLOAD.check({"operations": ("stat", "mkdir", "fsync", "rmdir", "open"), "list_every": 20_000, "workers": 0})
     assert len(found) == 5
     assert all(mistake.startswith("found ") and "; expected " in mistake for mistake in found)

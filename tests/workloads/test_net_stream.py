@@ -14,18 +14,16 @@ def phase(clients=1, address="127.0.0.1", **knobs):
     return only
 
 
-def test_the_server_comes_last_and_has_room_for_all_connections():
+def test_the_server_comes_last_with_room_for_all_and_the_load_takes_its_address():
     only = phase(clients=3, connections=2, workers=1)
     assert only.roles == (Role.LOAD,) * 3 + (Role.SERVER,)
     assert [setting["role"] for setting in only.settings] == ["load"] * 3 + ["server"]
     assert [(setting["connections"], setting["workers"]) for setting in only.settings] == [(2, 1)] * 3 + [(6, 3)]
     assert WORKLOAD.servers({}) == 1
-
-
-def test_the_load_takes_the_address_that_arming_gives():
     load, server = phase().settings
     assert (load["address"], server["address"]) == ("{server.address}", "127.0.0.1:0")
     assert load["token"] == server["token"] == "t0k"
+    assert all("window" not in setting for setting in phase(window=0).settings)
 
 
 @each(
@@ -53,10 +51,6 @@ def test_what_both_ends_must_have_alike_is_in_both():
         }
 
 
-def test_a_window_of_nothing_is_left_to_the_kernel():
-    assert all("window" not in setting for setting in phase(window=0).settings)
-
-
 @each(
     "way directions server_ends",
     ("send", {"send": Direction.SEND}, False),
@@ -71,14 +65,11 @@ def test_an_end_that_sends_ends_by_itself(way, directions, server_ends):
     assert (only.settings[1].get("duration_ns") == SECOND) is server_ends
 
 
-def test_a_rate_is_that_of_all_senders_together():
+def test_rates_and_rests_are_those_of_who_sends():
     sending = phase(clients=2, rate=1000).settings
     assert [setting["load"].get("rate") for setting in sending] == [500.0, 500.0, None]
     receiving = phase(clients=2, rate=1000, direction="receive").settings
     assert [setting["load"].get("rate") for setting in receiving] == [None, None, 1000.0]
-
-
-def test_a_load_that_receives_rests_between_its_reads_and_its_server_does_not():
     resting = phase(direction="receive", think=5).settings
     assert [setting["load"] for setting in resting] == [{"think_ns": 5}, {}]
 
@@ -113,18 +104,12 @@ def test_mistakes(knobs, mistake):
     assert found.startswith(mistake)
 
 
-def test_nothing_is_wrong_with_the_defaults():
+def test_its_measures_its_time_and_nothing_wrong_with_the_defaults():
     assert WORKLOAD.check({}) == ()
     assert WORKLOAD.only_reads({})
     assert WORKLOAD.space({"message": 1 << 20}) == 0
-
-
-def test_its_measures():
     assert WORKLOAD.operations({}) == {"send": "bytes_per_s"}
     assert WORKLOAD.operations({"direction": "both"}) == {"send": "bytes_per_s", "receive": "bytes_per_s"}
-
-
-def test_how_long_it_takes():
     assert WORKLOAD.seconds({}, Pace()) == 10
     assert WORKLOAD.seconds({"duration": 3 * SECOND}, Pace()) == 3
     assert WORKLOAD.seconds({"ops": 100, "rate": 10}, Pace()) == 10

@@ -13,16 +13,13 @@ def phase(**knobs):
     return only
 
 
-def test_both_ends_of_datagrams():
+def test_both_ends_of_datagrams_and_their_sizes():
     only = phase(segment=True, message=1000)
     assert only.directions == {"send": Direction.SEND}
     assert {(setting["exchange"], setting["message"], setting["segment"]) for setting in only.settings} == {
         ("datagram", 1000, True)
     }
     assert not any("nodelay" in setting or "congestion" in setting for setting in only.settings)
-
-
-def test_its_sizes():
     knob = next(knob for knob in WORKLOAD.knobs if knob.name == "message")
     assert (knob.low, knob.high, knob.default) == (16, 65_507, 1472)
 

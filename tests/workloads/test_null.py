@@ -23,11 +23,14 @@ def phase(clients=1, **knobs):
     return only
 
 
-def test_nothing_is_moved_and_nothing_is_needed():
+def test_nothing_is_moved_and_the_guess_follows_the_load():
     only = phase()
     assert (only.operations, dict(only.directions), only.data_files) == (("null",), {}, ())
     assert WORKLOAD.space({"ops": 5}) == 0
     assert WORKLOAD.check({}) == ()
+    assert WORKLOAD.seconds({"duration": 5 * SECOND}, Pace()) == 5
+    assert WORKLOAD.seconds({"ops": 100, "rate": 10}, Pace()) == 10
+    assert WORKLOAD.seconds({"ops": 100, "think": SECOND // 10, "workers": 4}, Pace()) == pytest.approx(10)
 
 
 @each(
@@ -58,12 +61,6 @@ def test_mistakes_between_knobs_are_named(knobs, says):
 def test_the_rates_of_all_clients_add_up(clients, rate):
     told = [settings["load"]["rate"] for settings in phase(clients, rate=rate, duration=SECOND).settings]
     assert math.fsum(told) == pytest.approx(rate, rel=1e-15)
-
-
-def test_the_guess_follows_the_load():
-    assert WORKLOAD.seconds({"duration": 5 * SECOND}, Pace()) == 5
-    assert WORKLOAD.seconds({"ops": 100, "rate": 10}, Pace()) == 10
-    assert WORKLOAD.seconds({"ops": 100, "think": SECOND // 10, "workers": 4}, Pace()) == pytest.approx(10)
 
 
 def test_it_runs_in_the_fleet(tmp_path):

@@ -44,7 +44,7 @@ def check(**knobs):
     return WORKLOAD.check({"profile": "file_server", "duration": SECOND, **knobs})
 
 
-def test_a_layout_and_a_mix():
+def test_a_layout_and_a_mix_without_writes_where_nothing_is_written():
     layout, mix = plans(profile="database", cache="cold", sync="dsync")
     assert (layout.name, layout.measured, layout.flush_in_clock) == ("layout", False, True)
     assert (mix.name, mix.measured, mix.operations, mix.stop) == ("mix", True, ("read", "write"), StopRule.TIME)
@@ -55,9 +55,6 @@ def test_a_layout_and_a_mix():
     (told,) = mix.settings
     assert (told["operation"], told["read_share"], told["requests"][0]["bytes"]) == ("request_mix", 0.67, 8192)
     assert WORKLOAD.operations({"profile": "database"}) == {"read": "ops_per_s", "write": "ops_per_s"}
-
-
-def test_where_nothing_is_written_there_are_no_writes():
     _, mix = plans(profile="web_server", sync="dsync")
     assert (mix.operations, mix.flush_in_clock) == (("read",), False)
     assert WORKLOAD.operations({"profile": "web_server"}) == {"read": "ops_per_s"}
@@ -131,13 +128,10 @@ ops = 5
         assert found in told
 
 
-def test_the_guess_and_the_space_follow_the_knobs():
+def test_the_guess_and_the_space_follow_the_knobs_and_a_factor_is_no_other_difference():
     assert WORKLOAD.space({"profile": "database", "size": 5 * MIB, "clients": 3}) == 15 * MIB
     assert WORKLOAD.seconds({"size": 100_000_000, "duration": 5 * SECOND}, Pace()) == 6
     assert WORKLOAD.seconds({"size": 100_000_000, "ops": 100, "rate": 10}, Pace()) == 11
-
-
-def test_what_a_factor_chooses_is_no_other_difference():
     spec = WorkloadSpec(name="w", kind="profile", knobs={"profile": "database"})
     ((key, content, matters),) = inputs(WORKLOAD, spec, {"clients": 1})
     assert (key, matters) == ("profile.w", FactClass.PERFORMANCE)

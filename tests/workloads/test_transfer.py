@@ -58,19 +58,19 @@ def test_files_are_made_put_compared_fetched_cold_and_compared_again():
     assert plans[3].data_files == ("/d/w-0-00000", "/d/w-0-00001")
 
 
-def test_where_the_servers_files_cannot_be_seen_they_are_fetched_once_more():
+def test_phases_of_several_clients_and_of_a_server_whose_files_cannot_be_seen():
     plans = WORKLOAD.phases(order(BUCKET, files=1, operations=("put",)))
     assert [plan.name for plan in plans] == ["make", "put", "fetch", "compare"]
     assert plans[1].settings[0]["files"][0]["argv"] == ("client", "/m/w-0-00000.in", "b/p/w-0-00000")
     assert plans[3].settings[0]["files"] == ({"path": "/m/w-0-00000.out"},)
     assert [plan.measured for plan in plans] == [False, True, False, False]
-
-
-def test_clients_have_files_of_their_own():
     plans = WORKLOAD.phases(order(*(Endpoint(kind=EndpointKind.DIRECTORY, address="/d"),) * 2, files=1))
     assert [one["files"][0]["path"] for one in plans[0].settings] == ["/m/w-0-00000.in", "/m/w-1-00000.in"]
     assert WORKLOAD.space({"files": 2, "file_size": 10, "clients": 3}) == 60
     assert WORKLOAD.memory({"files": 2, "file_size": 10, "clients": 3}) == 60
+    knobs = {"put": ("cp", "{source}", "{directory}/{name}"), "get": ("cp", "{name}", "{destination}")}
+    with pytest.raises(UsageError, match=r"found \{directory\} in put"):
+        WORKLOAD.phases(order(BUCKET, **knobs))
 
 
 @each(
@@ -86,21 +86,12 @@ def test_mistakes_are_found_before_anything_is_made(knobs, message):
     assert any(message in mistake for mistake in WORKLOAD.check(knobs))
 
 
-def test_a_placeholder_that_the_target_does_not_fill_is_refused():
-    knobs = {"put": ("cp", "{source}", "{directory}/{name}"), "get": ("cp", "{name}", "{destination}")}
-    with pytest.raises(UsageError, match=r"found \{directory\} in put"):
-        WORKLOAD.phases(order(BUCKET, **knobs))
-
-
-def test_a_program_that_is_missing_is_named_with_its_package_before_anything_is_made(tmp_path):
+def test_what_is_missing_or_too_large_is_named_before_anything_is_made(tmp_path):
     stage = Laboratory(tmp_path)
     found = stage.lab(load(put=("smbclient-none", "{source}", "{name}"), get=("qemu-storage-daemon2", "{name}", "{destination}")))
     told = [str(one) for one in found.obstacles()]
     assert any("smbclient-none: not found. Install" in one for one in told), told
     assert any("qemu-storage-daemon2: not found" in one for one in told), told
-
-
-def test_files_larger_than_the_memory_or_the_disk_are_refused(tmp_path):
     stage = Laboratory(tmp_path)
     told = [str(one) for one in stage.lab(load(files=1000, file_size=1 << 40)).obstacles()]
     assert any("of memory on local" in one and "Use fewer or smaller files." in one for one in told), told
