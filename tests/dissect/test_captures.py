@@ -113,9 +113,12 @@ def test_messages_in_pieces_and_long_lengths(tmp_path, pieces, long):
     is_everything(of_packets(tmp_path, talk.connection.packets), talk)
 
 
-def test_wrapped_numbers(tmp_path):
+def test_wrapped_numbers_and_extension_headers(tmp_path):
     talk = everything(Connection(first=(2**32 - 100, 2**32 - 3)), pieces=(40,))
     is_everything(of_packets(tmp_path, talk.connection.packets), talk)
+    talk = everything(Connection(client="fd00::1", server="fd00::2"))
+    frames = made.frames(talk.connection.packets, extension=True)
+    is_everything(of_bytes(tmp_path, made.pcap(frames, nanoseconds=True)), talk)
 
 
 def test_fragments(tmp_path):
@@ -139,12 +142,6 @@ def test_fragments_that_never_become_whole_have_a_bound(tmp_path):
         for number in range(1000)
     ]
     assert of_bytes(tmp_path, made.pcap(frames))["incomplete_datagrams"] == 1000
-
-
-def test_extension_headers(tmp_path):
-    talk = everything(Connection(client="fd00::1", server="fd00::2"))
-    frames = made.frames(talk.connection.packets, extension=True)
-    is_everything(of_bytes(tmp_path, made.pcap(frames, nanoseconds=True)), talk)
 
 
 def test_repeated_and_swapped_and_overlapping_segments(tmp_path):
@@ -214,7 +211,7 @@ def test_one_frame_in_a_hundred_lost(tmp_path, seed):
     assert found["unanswered"] == 0
 
 
-def test_a_lost_answer_is_not_unanswered(tmp_path):
+def test_answers_that_are_lost_and_that_never_came(tmp_path):
     talk = Talk()
     talk.open()
     for number in range(10):
@@ -224,9 +221,6 @@ def test_a_lost_answer_is_not_unanswered(tmp_path):
     found = of_packets(tmp_path, [one for place, one in enumerate(ordered) if place != answers[4]])
     assert (found["unanswered"], found["answers_lost"], found["gaps"]) == (0, 1, 1)
     assert found["gap_bytes"] == len(ordered[answers[4]].data)
-
-
-def test_an_answer_that_never_came_is_unanswered(tmp_path):
     talk = Talk()
     talk.open()
     talk.operation(1, made.search(made.equal("cn", "a")))

@@ -74,11 +74,14 @@ def test_evidence_comes_as_arrays_that_cannot_be_changed(lab):
         lab.evidence("0001/1", "elsewhere")
 
 
-def test_answers_are_those_of_the_notebook(folder, lab):
+def test_answers_are_those_of_the_notebook_and_a_measure_without_runs_has_its_unit(folder, lab):
     stored = read.results(lab.folder)
     assert lab.comparisons == stored.comparisons
     assert lab.results.requirements == stored.requirements
     assert lab.experiments == tuple(one.name for one in read.folders(folder))
+    told = tuple(replace(one, estimate=None, unfiltered=one.estimate, values={}) for one in lab.results.cells)
+    none = replace(lab, results=replace(lab.results, cells=told)).measure(made.RATE)
+    assert (none.values.tolist(), none.unit) == ([], "1/s")
 
 
 @each(
@@ -98,12 +101,6 @@ def test_answers_are_those_of_the_notebook(folder, lab):
 def test_wrong_names_are_told_with_what_there_is(lab, ask, told):
     with pytest.raises(UsageError, match=told):
         ask(lab)
-
-
-def test_a_measure_of_which_no_run_counts_has_its_unit(lab):
-    told = tuple(replace(one, estimate=None, unfiltered=one.estimate, values={}) for one in lab.results.cells)
-    none = replace(lab, results=replace(lab.results, cells=told)).measure(made.RATE)
-    assert (none.values.tolist(), none.unit) == ([], "1/s")
 
 
 def test_to_import_it_imports_nothing_else():

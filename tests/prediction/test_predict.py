@@ -173,27 +173,28 @@ def test_a_mistake_of_the_machine_is_told(machine, said):
     assert any(said in expected for _, _, expected in told), told
 
 
-def test_a_multiplier_of_seven_makes_a_tenth_barely_enough():
+def test_more_processors_carry_more_and_a_tenth_times_seven_is_barely_enough():
     found = asked('multiplier = 7\n[production]\nused = "8 % to 12 %"\ncpus = 2\n[machine]\ncpus = 2')
     assert found.utilisation == pytest.approx((0.56, 0.70, 0.84))
     assert found.servers == (1, 2)
     assert found.slowdown == pytest.approx([1 / (1 - one**2) for one in (0.56, 0.7, 0.84)])  # two servers
     said = wording.answer(found)
     assert said.startswith("Production will keep 70 % of 2 CPUs busy (56 % to 84 %). At the upper end, above 70 %")
-
-
-def test_more_and_quicker_processors_carry_more():
     text = 'multiplier = [6, 8]\n[production]\nused = "10 %"\ncpus = 2\n[machine]\ncpus = 4\nspeed = 2.0'
     found = asked(text)
     assert found.utilisation == pytest.approx((0.15, 0.175, 0.2))
     assert any("2 times" in one for one in found.assumptions)
 
 
-def test_operations_are_carried_by_their_demands():
+def test_operations_are_carried_by_their_demands_and_busy_hours_widen_the_interval():
     found = asked(FILE.format(production=RATES, new=""), new=samples(NEW, spread=0.0))
     assert found.utilisation[1] == pytest.approx((800 * 100e-6 + 900 * 540e-6) / 2, rel=0.02)
     assert found.is_validated is None
     assert "Not validated" in wording.answer(found)
+    one = asked(FILE.format(production=RATES, new=""), new=samples(NEW))
+    hours = 'operations = { read = ["400 /s", "1200 /s"], write = ["600 /s", "1200 /s"] }'
+    several = asked(FILE.format(production=hours, new=""), new=samples(NEW))
+    assert several.utilisation[0] < one.utilisation[0] < one.utilisation[2] < several.utilisation[2]
 
 
 def test_the_interval_holds_the_truth_and_the_mix_that_was_held_out():
@@ -220,13 +221,6 @@ def test_a_mix_that_takes_more_than_its_operations_is_not_met():
     assert found.is_validated is False
     assert "NOT validated" in wording.answer(found)
     assert wording.holdout_rows(found)[0][-1] == "NO"
-
-
-def test_busy_hours_widen_the_interval():
-    one = asked(FILE.format(production=RATES, new=""), new=samples(NEW))
-    hours = 'operations = { read = ["400 /s", "1200 /s"], write = ["600 /s", "1200 /s"] }'
-    several = asked(FILE.format(production=hours, new=""), new=samples(NEW))
-    assert several.utilisation[0] < one.utilisation[0] < one.utilisation[2] < several.utilisation[2]
 
 
 DAY = "hour,read,write\n09:00,700,200\n10:00,800,900\n11:00,2000,100\n12:00,100,1.2 kIOPS\n03:00,0.5,0\n"
@@ -382,11 +376,6 @@ def test_a_load_beyond_all_that_was_measured_is_said_to_be_that(times, said):
     assert not told or f"production uses {(300 * 100e-6 + 400 * 540e-6) * times / most:.2g} times" in told[0]
 
 
-def test_names_are_joined_where_a_workload_calls_them_otherwise():
-    found = asked(FILE.format(production='operations = { get = "100 /s" }', new='called = { read = "get" }'), new=samples(NEW))
-    assert set(found.question.new.demand.operations) == {"get", "write"}
-
-
 def test_every_mistake_is_told_at_once_with_its_line():
     text = """titel = "x"
 [production]
@@ -445,11 +434,10 @@ def test_one_mistake_brings_no_others_with_it(text, lines):
     assert [line for line, _, _ in mistakes(text, new=samples(NEW))] == lines
 
 
-def test_what_was_fitted_tests_no_fit():
+def test_what_was_fitted_tests_no_fit_and_a_switch_is_selected_as_it_is_typed():
     text = FILE.format(production=RATES, new='fit = { workload = "mix" }\nholdout = { mix.read_share = "67 %" }')
     assert any("S13" in expected for _, _, expected in mistakes(text, new=samples(NEW)))
-
-
-def test_a_level_of_a_switch_is_selected_as_it_is_typed():
     found = values.selection(Document(file="p.toml", values={}, places={}), ("where",), {"w": {"direct": True}})
     assert matches_words({"w.direct": "true"}, found)
+    found = asked(FILE.format(production='operations = { get = "100 /s" }', new='called = { read = "get" }'), new=samples(NEW))
+    assert set(found.question.new.demand.operations) == {"get", "write"}

@@ -110,14 +110,11 @@ def test_what_all_clients_are_told_adds_up_to_what_was_asked_for(clients, stages
     assert lasts_ns(asked) == sum(length for length, _, _ in stages) * 10**6
 
 
-def test_closed_loops_are_told_nothing_or_their_think_time():
+def test_closed_loops_are_told_nothing_and_late_is_100_us():
     assert load_setting(values(), 3) == {}
     assert load_setting(values(think=5), 3) == {"think_ns": 5}
     assert not is_open(values(think=5))
     assert lasts_ns(values(rate=5)) is None
-
-
-def test_late_is_100_us_where_nothing_else_is_said():
     assert load_setting(values(rate=9), 3) == {"rate": 3, "arrivals": "constant", "late_ns": 100_000}
     assert load_setting(values(rate=9, late=7), 1)["late_ns"] == 7
 
@@ -140,14 +137,11 @@ def test_contradictions_are_told_all_at_once(knobs, says):
     assert all(words in text for words, text in zip(says, found, strict=True))
 
 
-def test_what_ends_a_phase_must_be_one_thing():
+def test_what_ends_a_phase_is_one_thing_and_how_long_a_load_takes():
     assert timed_mistakes({"rate": 5}) == ("found rate without duration or ops; expected one of them",)
     assert timed_mistakes({"rate": 5, "ops": 1}) == timed_mistakes({"rate": 5, "duration": 1}) == ()
     assert len(timed_mistakes({"schedule": ("1 s at 5 /s",), "duration": 9})) == 1
     assert timed_mistakes({"schedule": ("1 s at 5 /s",), "ops": 9}) == ()
-
-
-def test_how_long_a_load_takes_at_least():
     assert least_s(values(), 1000, 2) == 0
     assert least_s(values(rate=100), 1000, 2) == 10
     assert least_s(values(think=SECOND // 100), 1000, 2) == pytest.approx(5)
@@ -158,12 +152,9 @@ def mistakes_of_rounds(**given):
     return steady_mistakes(resolved(STEADY, {"until_steady": True, **given}))
 
 
-def test_duration_of_at_least_six_rounds_is_right():
+def test_mistakes_of_until_steady_at_once_and_none_without():
     assert mistakes_of_rounds(duration=30 * SECOND) == ()
     assert mistakes_of_rounds(duration=LEAST_ROUNDS * LEAST_ROUND_NS, round=LEAST_ROUND_NS) == ()
-
-
-def test_all_mistakes_of_until_steady_at_once():
     found = mistakes_of_rounds(ops=5, schedule=("1 s at 5 /s",))
     assert found == (
         "found until_steady without duration; expected duration, the time limit",
@@ -173,19 +164,13 @@ def test_all_mistakes_of_until_steady_at_once():
     assert mistakes_of_rounds(duration=29 * SECOND) == (
         "found duration 29 s with until_steady; expected at least 6 rounds, 30 s",
     )
-
-
-def test_no_mistake_without_until_steady():
     assert steady_mistakes(resolved(STEADY, {"duration": 1, "ops": 5})) == ()
+    assert LEAST_ROUND_NS // CELLS >= 20 * MS
 
 
 @each("until_steady is_timed rule", (True, True, StopRule.STEADY), (False, True, StopRule.TIME), (False, False, StopRule.WORK))
 def test_stop_rule_of_a_phase(until_steady, is_timed, rule):
     assert stop_rule({"until_steady": until_steady}, is_timed=is_timed) is rule
-
-
-def test_the_shortest_round_leaves_time_for_ten_progress_messages():
-    assert LEAST_ROUND_NS // CELLS >= 20 * MS
 
 
 def test_mistakes_of_until_steady_are_refused_with_the_file():

@@ -92,9 +92,12 @@ def test_a_mistake_is_named_with_its_place(old, new, told):
     assert any(mistake.startswith(told) for mistake in wrong(GOOD.replace(old, new))), wrong(GOOD.replace(old, new))
 
 
-def test_all_mistakes_are_told_at_once():
+def test_all_mistakes_are_told_at_once_and_a_file_that_is_no_text_is_refused(tmp_path):
     text = GOOD.replace('"64 KiB"', '"1000 B"').replace('"75 %"', '"75"').replace("title", "tilte")
     assert len(wrong(text)) == 4
+    (tmp_path / "p.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputErrors, match="it is not UTF-8"):
+        read(str(tmp_path / "p.toml"))
 
 
 @each("name", "nothing", "", "no/such.toml", "file_server.toml")
@@ -102,12 +105,6 @@ def test_a_profile_that_is_not_there_is_told_with_those_that_are(name):
     with pytest.raises(InputErrors, match="expected one of database, file_server, mail_spool") as caught:
         read(name)
     assert len(caught.value.mistakes) == 1
-
-
-def test_a_file_that_is_no_text_is_refused(tmp_path):
-    (tmp_path / "p.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputErrors, match="it is not UTF-8"):
-        read(str(tmp_path / "p.toml"))
 
 
 def test_the_identity_follows_what_is_done_and_nothing_else():

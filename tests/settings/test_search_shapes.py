@@ -48,12 +48,6 @@ def test_a_filter_has_the_shape_that_it_was_made_for(shape, finds):
     assert shape_of(chosen(shape, finds).filter) == shape
 
 
-def test_not_both_is_true_of_people_and_cannot_be_of_nobody():
-    assert chosen("(!(&(a1=?)(a2=?)))").filter == "(!(&(mail=nobody)(cn=nobody)))"
-    with pytest.raises(ShapeError, match="people have no values"):
-        chosen("(!(&(a1=?)(a2=?)))", 0)
-
-
 @each(
     "shape finds filter limit keys indexes",
     ("(a1=?)", 1, "(uid=u{key:08d})", 0, (0, PEOPLE, PEOPLE), {("uid", "eq")}),
@@ -74,23 +68,20 @@ def test_what_a_search_finds_and_needs(shape, finds, filter, limit, keys, indexe
     assert ((found.first, found.count, found.missing), found.indexes) == (keys, indexes)
 
 
-def test_in_a_large_directory_a_room_has_many_people():
-    found = chosen("(a1=?)", 100, people=1_000_000)
-    assert (found.filter, found.first, found.count, found.missing) == ("(roomNumber={key})", 100, 900, 1000)
-
-
-def test_a_limit_of_the_request_is_kept():
+def test_limits_and_values_of_the_request_stay():
     assert chosen("(a1=?)", limit=500).limit == 500
     assert (chosen("(a1=?*)", 37, limit=20).limit, chosen("(a1=?*)", 37, limit=20).finds) == (20, 20)
-
-
-def test_a_read_of_one_entry_needs_no_limit_and_no_index():
     found = chosen("(a1=*)", alone=True)
     assert (found.filter, found.limit, found.indexes, found.is_entry) == ("(objectClass=*)", 0, frozenset(), True)
-
-
-def test_values_of_the_user_stay():
     assert chosen("(&(objectClass=inetOrgPerson)(a1=?))").filter == "(&(objectClass=inetOrgPerson)(uid=u{key:08d}))"
+    found = chosen("(a1=?)", 100, people=1_000_000)
+    assert (found.filter, found.first, found.count, found.missing) == ("(roomNumber={key})", 100, 900, 1000)
+    assert chosen("(!(&(a1=?)(a2=?)))").filter == "(!(&(mail=nobody)(cn=nobody)))"
+    with pytest.raises(ShapeError, match="people have no values"):
+        chosen("(!(&(a1=?)(a2=?)))", 0)
+    letters = [f"({letter}1=x)" for letter in string.ascii_letters if letter != "a"]
+    assert not any(map(filter_tree.is_shape, letters))
+    assert filter_tree.is_shape("(a12=*)")
 
 
 @each(
@@ -182,9 +173,3 @@ def test_groups_are_large_enough_and_keys_have_room(finds, people):
         if shape == "(a1=?*)" and digits:
             assert 10 ** (8 - digits[0]) * found.count <= people
             assert 10 ** math.ceil(math.log10(finds) - 1e-9) == 10 ** (8 - digits[0])
-
-
-def test_placeholders_are_no_words():
-    letters = [f"({letter}1=x)" for letter in string.ascii_letters if letter != "a"]
-    assert not any(map(filter_tree.is_shape, letters))
-    assert filter_tree.is_shape("(a12=*)")

@@ -55,9 +55,14 @@ def test_what_is_written_is_read(some):
     assert abs(whole - sum(band.bytes for band in some)) <= sum(band.files for band in some)
 
 
-def test_a_mean_is_rounded_to_a_byte():
+def test_a_mean_is_rounded_to_a_byte_and_a_file_that_is_not_there_says_what_is(tmp_path):
     assert [SizeClass(files=2, bytes=size).mean_bytes for size in (4096, 4097, 4098)] == [2048, 2049, 2049]
     assert SizeClass(files=0, bytes=0).mean_bytes == 0
+    with pytest.raises(InputErrors, match=r"No such file or directory.*debian_usr"):
+        size_distributions.read(str(tmp_path / "none.toml"))
+    (tmp_path / "b.toml").write_bytes(b"\xff")
+    with pytest.raises(InputErrors, match="not UTF-8"):
+        size_distributions.read(str(tmp_path / "b.toml"))
 
 
 @each(
@@ -98,11 +103,3 @@ def test_what_is_shipped_is_right_and_can_be_made(name):
     assert max(read.weights) <= 1 << 30
     assert sum(band.files for band in read.sizes) == read.survey["files"]
     assert sum(band.bytes for band in read.sizes) == read.survey["bytes"]
-
-
-def test_a_file_that_is_not_there_says_what_is(tmp_path):
-    with pytest.raises(InputErrors, match=r"No such file or directory.*debian_usr"):
-        size_distributions.read(str(tmp_path / "none.toml"))
-    (tmp_path / "b.toml").write_bytes(b"\xff")
-    with pytest.raises(InputErrors, match="not UTF-8"):
-        size_distributions.read(str(tmp_path / "b.toml"))

@@ -76,14 +76,11 @@ def test_ethernet_is_told_in_bits_with_the_frames_that_were_asked_for(text, bits
     assert "1500" not in found.source
 
 
-def test_a_slip_is_guessed():
+def test_turning_disks_do_what_practitioners_know_and_a_slip_is_guessed():
     found = speed_of("SATA 7201")
     assert isinstance(found, Refusal)
     assert "SATA 7200" in found.expected
-
-
-def test_turning_disks_do_what_practitioners_know():
-    """About 80 of 7,200/min and 180 of 15,000/min."""
+    # About 80 of 7,200/min and 180 of 15,000/min.
     assert random_ops_per_s(7200, 8.5) == pytest.approx(80, rel=0.05)
     assert random_ops_per_s(15000, 3.5) == pytest.approx(180, rel=0.05)
 

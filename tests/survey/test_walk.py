@@ -253,7 +253,7 @@ def test_what_may_not_be_read(tmp_path):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_a_large_directory_is_told_of_while_it_is_read(tmp_path):
+def test_names_that_are_no_text_and_a_large_directory_is_told_of_while_it_is_read(tmp_path):
     subprocess.run("seq -f 'f%.0f' 3000 | xargs touch", shell=True, cwd=tmp_path, check=True)
     inodes, _ = walk.begin([str(tmp_path)])
     told = []

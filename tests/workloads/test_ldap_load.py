@@ -47,15 +47,15 @@ def test_a_search_of_our_people_is_verified():
     assert search["expect"] == {"entries": 1, "dn": PEOPLE, "values": {}}
 
 
-def test_the_name_is_verified_where_it_is_asked_for():
+def test_what_is_verified_of_ours_and_of_a_strange_server():
     assert mixed(attributes=("uid", "mail"))["search"]["expect"]["values"] == {"uid": ["u{key:08d}"]}
     assert mixed(attributes=(), verify=("mail=a{key}",))["search"]["expect"]["values"] == {"mail": ["a{key}"]}
-
-
-def test_of_a_strange_server_only_what_is_told_is_verified():
     search = mixed(THEIRS, population=10, filter="(cn=p{key})")["search"]
     assert search["expect"] == {"entries": None, "values": {}}
     assert mixed(THEIRS, population=10, found=3)["search"]["expect"]["entries"] == 3
+    assert mixed({"base": "o=x"}, filter="(cn=printer)")["search"]["filter"] == "(cn=printer)"
+    with pytest.raises(UsageError, match="found keys without a population"):
+        phases({"base": "o=x"}, filter="(cn=printer)", mix=("search 1", "compare 1"))
 
 
 def test_a_search_has_the_base_that_its_scope_needs():
@@ -200,12 +200,6 @@ def test_figures_of_a_plan_and_only_a_mix_without_writes_reads():
     assert WORKLOAD.operations({}) == {"search": "ops_per_s", "first_entry": "latency_p99_ns"}
     assert WORKLOAD.seconds({"duration": 5 * 10**9}, None) == 5.0
     assert WORKLOAD.check({"filter": "(cn=äöü"})[0].startswith("found the end at place 7 ")
-
-
-def test_a_filter_without_a_key_needs_no_population():
-    assert mixed({"base": "o=x"}, filter="(cn=printer)")["search"]["filter"] == "(cn=printer)"
-    with pytest.raises(UsageError, match="found keys without a population"):
-        phases({"base": "o=x"}, filter="(cn=printer)", mix=("search 1", "compare 1"))
 
 
 SPARES = [
