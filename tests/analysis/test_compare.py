@@ -64,7 +64,7 @@ def test_a_limit_below_the_clients_is_not_compared_and_takes_nothing_from_their_
     assert [one.tested for one in answer(replace(both, requirements=(required,)), plan, judged)] == [2, 2]
 
 
-def test_a_difference_that_matters():
+def test_a_difference_that_matters_and_of_latencies_lower_is_better():
     (found,) = answer(*experiment_of(lambda t, _: 100.0 * (1.2 if t.levels["target"] == "xfs" else 1) * (1 + t.block / 100)))
     assert found.conclusion is Conclusion.MATTERS
     assert (found.baseline, found.candidate, found.factor, found.interleaved) == ("ext4", "xfs", "target", True)
@@ -74,6 +74,8 @@ def test_a_difference_that_matters():
     assert statement(made.experiment(), found) == (
         "spool create: operations per second: xfs is faster: 1.200 times the rate of ext4 (95 % interval 1.200 to 1.200)"
     )
+    asked, plan, runs = experiment_of(lambda t, _: 100.0 + 20 * (t.levels["target"] == "xfs"), measures=(made.LATENCY,))
+    assert "xfs is slower: it takes 1.200 times as long as ext4" in statement(asked, answer(asked, plan, runs)[0])
 
 
 def test_every_two_levels_are_held_against_each_other_where_the_file_asks_for_it():
@@ -91,19 +93,11 @@ def test_every_two_levels_are_held_against_each_other_where_the_file_asks_for_it
     assert [one.levels for one in found] == [{"target": "xfs"}, {"target": "btrfs"}]
 
 
-def test_lower_is_better_for_latencies():
-    asked, plan, runs = experiment_of(lambda t, _: 100.0 + 20 * (t.levels["target"] == "xfs"), measures=(made.LATENCY,))
-    assert "xfs is slower: it takes 1.200 times as long as ext4" in statement(asked, answer(asked, plan, runs)[0])
-
-
-def test_pairs_take_out_what_blocks_share():
+def test_pairs_take_out_what_blocks_share_and_conditions_are_kept_apart():
     draw = np.random.default_rng(1)
     block = np.exp(draw.normal(0, 0.3, 5))
     (found,) = answer(*experiment_of(lambda t, _: block[t.block] * (1.001 if t.levels["target"] == "xfs" else 1.0)))
     assert found.conclusion is Conclusion.IMMATERIAL
-
-
-def test_conditions_are_kept_apart():
     found = answer(*experiment_of(lambda t, _: 10.0 * int(t.levels["clients"]), clients=(1, 2, 4)))
     assert [one.within for one in found] == [{"clients": 1}, {"clients": 2}, {"clients": 4}]
     assert {one.conclusion for one in found} == {Conclusion.EQUIVALENT}
@@ -185,13 +179,6 @@ def test_a_cell_says_how_many_clean_runs_it_rests_on():
     assert all((cell.estimate.n, cell.unfiltered) == (5, None) for cell in cells(asked, plan, most, no_evidence))
 
 
-def test_zero_and_negative_rates_are_no_numbers():
-    asked, plan, runs = experiment_of(lambda t, _: 0.0 if t.block == 0 else 5.0)
-    found = cells(asked, plan, runs, no_evidence)
-    assert all(why == Exclusion(reason=Reason.NOT_POSITIVE, value=0.0) for cell in found for why in cell.excluded.values())
-    assert [cell.estimate.n for cell in found if cell.estimate] == [4, 4]
-
-
 @each("n", 0, 1, 2)
 def test_fewer_than_three_pairs_decide_nothing(n):
     asked, plan, runs = experiment_of(lambda t, _: 100.0 * (2 if t.levels["target"] == "xfs" else 1))
@@ -202,7 +189,7 @@ def test_fewer_than_three_pairs_decide_nothing(n):
     assert found.ratio is None or found.ratio.low is None
 
 
-def test_arms_that_ran_one_after_the_other_are_not_interleaved():
+def test_what_is_compared_ran_interleaved_and_nothing_else_is():
     asked, plan, runs = experiment_of(lambda t, _: 100.0 + t.block)
     from dataclasses import replace
 
@@ -213,6 +200,14 @@ def test_arms_that_ran_one_after_the_other_are_not_interleaved():
     )
     assert answer(asked, plan, runs)[0].interleaved
     assert not answer(asked, plan, apart)[0].interleaved
+    from dataclasses import replace
+
+    asked, plan, runs = experiment_of(lambda t, _: 1.0)
+    assert answer(replace(asked, compare=None), plan, runs) == ()
+    asked, plan, runs = experiment_of(lambda t, _: 0.0 if t.block == 0 else 5.0)
+    found = cells(asked, plan, runs, no_evidence)
+    assert all(why == Exclusion(reason=Reason.NOT_POSITIVE, value=0.0) for cell in found for why in cell.excluded.values())
+    assert [cell.estimate.n for cell in found if cell.estimate] == [4, 4]
 
 
 def sitting_values(drift, seed=2):
@@ -220,7 +215,7 @@ def sitting_values(drift, seed=2):
     return lambda t, _: 100.0 * math.exp(drift * t.sitting + draw.normal(0, 0.005))
 
 
-def test_sittings_are_compared_unpaired_and_it_is_said():
+def test_going_back_shows_a_planted_drift_and_keeps_the_answer_without():
     asked, plan, runs = experiment_of(sitting_values(0.0), change=Change.MANUAL)
     (found,) = answer(asked, plan, runs)
     assert not found.interleaved
@@ -228,26 +223,13 @@ def test_sittings_are_compared_unpaired_and_it_is_said():
     assert found.ratio is not None
     assert (found.ratio.method, found.baseline_sittings) == (Method.UNPAIRED_GEOMETRIC, 1)
     assert "returns = 1" in statement(asked, found)
-
-
-def test_going_back_shows_a_planted_drift_and_takes_the_difference_away():
     asked, plan, runs = experiment_of(sitting_values(0.1), change=Change.MANUAL)
     assert answer(asked, plan, runs)[0].conclusion is Conclusion.MATTERS, "without going back a drift looks like a difference"
     asked, plan, runs = experiment_of(sitting_values(0.1), change=Change.MANUAL, returns=1)
     (found,) = answer(asked, plan, runs)
     assert found.conclusion is Conclusion.UNDECIDED
-
-
-def test_going_back_without_drift_keeps_the_answer():
     asked, plan, runs = experiment_of(sitting_values(0.0), change=Change.MANUAL, returns=1)
     assert answer(asked, plan, runs)[0].conclusion is Conclusion.EQUIVALENT
-
-
-def test_an_experiment_that_compares_nothing_has_no_comparisons():
-    from dataclasses import replace
-
-    asked, plan, runs = experiment_of(lambda t, _: 1.0)
-    assert answer(replace(asked, compare=None), plan, runs) == ()
 
 
 @each("n share", (3, 0.149), (5, 0.074), (10, 0.043))

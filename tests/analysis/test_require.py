@@ -61,22 +61,13 @@ def test_not_worse_than_follows_the_better_side(measure, candidate, expected):
     assert result.verdict is VerdictState.SOUND
 
 
-def test_a_bound_is_asked_of_every_cell():
+def test_a_bound_is_asked_of_every_cell_and_without_a_baseline_not_forgotten():
     ext4, xfs = results_of(made.RATE, RequirementKind.AT_LEAST, 110.0, 1.5)
     assert (ext4.levels, ext4.state) == ({"target": "ext4"}, NOT_MET)
     assert (xfs.levels, xfs.state) == ({"target": "xfs"}, MET)
-
-
-def test_sittings_are_bounded_at_best():
     (result,) = results_of(made.RATE, RequirementKind.NOT_WORSE_THAN, 0.05, 1.0, change=Change.MANUAL)
     assert (result.state, result.verdict) == (MET, VerdictState.BOUNDED)
-
-
-def test_what_stands_on_no_valid_run_is_invalid_and_undecided():
     for result in results_of(made.RATE, RequirementKind.AT_LEAST, 110.0, 1.5, VerdictState.INVALID):
         assert (result.state, result.verdict) == (UNDECIDED, VerdictState.INVALID)
-
-
-def test_a_bound_on_a_ratio_without_a_baseline_is_undecided_and_not_forgotten():
     (result,) = results_of(made.RATE, RequirementKind.NOT_WORSE_THAN, 0.05, 1.0, levels=("ext4",))
     assert (result.state, result.verdict, result.estimate) == (UNDECIDED, VerdictState.UNVERIFIED, None)

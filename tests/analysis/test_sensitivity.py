@@ -182,26 +182,20 @@ def test_a_knob_of_another_target_is_estimated_on_that_target():
     assert "xfs.k too: -" in said(one)
 
 
-def test_two_blocks_have_ratios_and_no_conclusion():
+def test_too_little_is_no_effect():
     (one,) = answered(FULL, (2, 2), plain_effects, blocks=2).sensitivity
     assert all(effect.ratio.low is None and effect.conclusion is Conclusion.UNDECIDED for effect in one.effects)
-
-
-def test_nothing_without_a_design_or_without_runs():
     results = answered(FULL, (2, 2), plain_effects)
     assert sensitivity(replace(results.experiment, design=None), results.cells, results.runs) == ()
     bare = cells(results.experiment, results.plan, (), no_evidence)
     assert sensitivity(results.experiment, bare, ()) == ()
-
-
-def test_a_value_of_nothing_has_no_ratio():
     results = answered(FULL, (2, 2), plain_effects, measures=("spool.create.errors",))
     empty = [replace(cell, values=dict.fromkeys(cell.values, 0.0)) for cell in results.cells]
     (one,) = sensitivity(results.experiment, empty, results.runs)
     assert said(one) == "spool.create.errors: no effect can be estimated: a value is 0."
 
 
-def test_effects_are_kept_asked_for_and_read_back(tmp_path):
+def test_effects_are_kept_read_back_and_shown(tmp_path):
     results = answered(FRACTION, (2, 2, 2, 2), planted)
     assert tuple(from_plain(Sensitivity, to_plain(one)) for one in results.sensitivity) == results.sensitivity
     with Store.create(tmp_path, results.experiment, results.plan, made.TEXT) as store:
@@ -209,9 +203,6 @@ def test_effects_are_kept_asked_for_and_read_back(tmp_path):
             store.add(judged.run, made.observations())
         store.derive("r", results)
         assert notebook.results(store.folder, "r").sensitivity == results.sensitivity
-
-
-def test_they_are_shown_on_the_terminal_and_as_json():
     results = answered(FRACTION, (2, 2, 2, 2), planted)
     text = compare.answer_text(results)
     assert text.startswith("SOUND spool.create.ops_per_s: spool.")

@@ -108,12 +108,9 @@ def test_an_interval_of_what_cannot_be_negative_ends_at_0(measure, lowest):
     assert cell.estimate.high > cell.estimate.value > 0
 
 
-def test_a_command_that_prints_negative_numbers_keeps_its_interval():
+def test_a_command_that_prints_negative_numbers_keeps_its_interval_and_a_ratio_of_0_says_so():
     _, (cell, _) = answer(lambda trial: (-1.0) ** trial.block + 0.1, measure=BY_COMMAND)
     assert cell.estimate.low < 0
-
-
-def test_a_ratio_that_fails_for_a_0_says_so():
     found, _ = answer(lambda trial: float(trial.block), measure=COUNTED)
     assert (found.ratio, found.has_zero) == (None, True)
     whole, _ = answer(lambda trial: 1.0 + trial.block, measure=COUNTED)

@@ -47,9 +47,6 @@ def test_one_letter_means_what_each_tool_means_by_it():
     assert found == (
         'record_size (-r in iozone), or operations = ["read"] (-r in elbencho), or operations = ["unlink"] (-r in mdtest)'
     )
-
-
-def test_a_name_of_no_tool_has_no_counterpart():
     assert counterpart("sise", BULK) is None
     assert counterpart("", BULK) is None
 
@@ -84,12 +81,9 @@ def test_an_experiment_file_says_so(line, said):
     assert str(refused.value).startswith("x.toml:8:1: found")
 
 
-def test_the_top_of_a_file_says_so():
+def test_the_top_of_a_file_and_the_words_of_load_say_so():
     with pytest.raises(InputErrors, match="unknown key 'loops'; expected repeats"):
         parse("loops = 3\n" + FILE.format(line=""), "x.toml")
-
-
-def test_the_words_of_load_say_so():
     found = load_request("bulk_io", ["operation=read", "path=F", "bs=4k", "--iodepth=8", "-t", "4"]).document.mistakes
     assert [(one.found, one.expected.partition(" (")[0]) for one in found] == [
         ("unknown key 'bs'", "record_size"),

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import InputErrors, Mistake, UsageError
+from assay.errors import InputErrors, UsageError
 from assay.experiment import read
 from assay.experiment.plan import DEFAULT_REPEATS
 from assay.records import Change, Claim, Factor, Precision, RequirementKind, Summary, Tier
+from experiment_texts import is_told, line_of, mistakes, the_mistake
 from rows import each
 
 HEAD = 'title = "T"\nquestion = "Q?"\n'
@@ -32,22 +33,6 @@ operations = ["create", "list"]
 """
 STREAM = '\n[workloads.stream]\nkind = "bulk_io"\noperations = ["write"]\nsize = "1 MiB"\n'
 CUT = '[[workloads.spool.events]]\nphase = "create"\nat = "10 ms"\nrun = ["true"]\n'
-
-
-def mistakes(text: str) -> tuple[Mistake, ...]:
-    with pytest.raises(InputErrors) as caught:
-        read.parse(text, "x.toml")
-    return caught.value.mistakes
-
-
-def the_mistake(text: str) -> Mistake:
-    found = mistakes(text)
-    assert len(found) == 1, found
-    return found[0]
-
-
-def line_of(text: str, part: str) -> int:
-    return text[: text.index(part)].count("\n") + 1
 
 
 def test_a_whole_file_is_read() -> None:
@@ -82,13 +67,19 @@ def test_a_whole_file_is_read() -> None:
     assert len(experiment.digest) == 64
 
 
-def test_what_is_not_said_has_defaults() -> None:
+def test_what_is_not_said_has_defaults_and_a_constant_is_no_factor_to_compare() -> None:
     experiment = read.parse(HEAD + TARGETS + SPOOL, "x.toml")
     assert experiment.factors == (Factor(path="target", levels=("ext4", "xfs")),)
     assert experiment.compare == "target"
     assert experiment.repeats == DEFAULT_REPEATS
     assert [measure.name for measure in experiment.measures] == ["spool.create.ops_per_s", "spool.list.ops_per_s"]
     assert experiment.observers is None
+    experiment = read.parse(HEAD + ONE + SPOOL + "[factors]\nclients = [4]\n", "x.toml")
+    assert (experiment.compare, experiment.factors[0].levels) == (None, (4,))
+    assert read.parse('repeats = "until 3 %"\n' + HEAD + ONE + SPOOL, "x").repeats == Precision(half_width_share=0.03)
+    bounded = read.parse('repeats = "until 3 %, at most 30"\n' + HEAD + ONE + SPOOL, "x").repeats
+    assert bounded == Precision(half_width_share=0.03, most=30)
+    assert read.parse('budget = "1 h"\n' + HEAD + ONE + SPOOL, "x").repeats is None
 
 
 def test_every_pair_of_levels_needs_a_compared_factor_and_keeps_older_digests() -> None:
@@ -101,18 +92,6 @@ def test_every_pair_of_levels_needs_a_compared_factor_and_keeps_older_digests() 
     mistake = the_mistake('pairs = "all"\n' + head)
     assert (mistake.found, "compare =" in mistake.expected) == ('pairs = "all" without a compared factor', True)
     assert "baseline" in the_mistake('pairs = "some"\n' + head + compared).expected
-
-
-def test_a_constant_is_no_factor_to_compare() -> None:
-    experiment = read.parse(HEAD + ONE + SPOOL + "[factors]\nclients = [4]\n", "x.toml")
-    assert (experiment.compare, experiment.factors[0].levels) == (None, (4,))
-
-
-def test_precision_and_budget_leave_the_repeats_open() -> None:
-    assert read.parse('repeats = "until 3 %"\n' + HEAD + ONE + SPOOL, "x").repeats == Precision(half_width_share=0.03)
-    bounded = read.parse('repeats = "until 3 %, at most 30"\n' + HEAD + ONE + SPOOL, "x").repeats
-    assert bounded == Precision(half_width_share=0.03, most=30)
-    assert read.parse('budget = "1 h"\n' + HEAD + ONE + SPOOL, "x").repeats is None
 
 
 def test_a_required_knob_may_come_from_a_factor() -> None:
@@ -154,17 +133,6 @@ SINGLE = [
     (HEAD + "seed = -1\n", "-1", "-1 for 'seed'", "at least 0"),
     (HEAD + 'compare = "clients"\n', '"clients', "compare = 'clients'", "none (there are none)"),
 ]
-
-
-@each("head at found expected", *SINGLE)
-def test_a_mistake_at_the_top_is_told_with_its_place(head: str, at: str, found: str, expected: str) -> None:
-    mistake = the_mistake(head + ONE + SPOOL)
-    assert found in mistake.found
-    assert expected in mistake.expected
-    lines = (head + ONE + SPOOL).splitlines()
-    assert mistake.line is not None
-    assert mistake.column is not None
-    assert lines[mistake.line - 1][mistake.column - 1 :].startswith(at)
 
 
 BODY = [
@@ -222,14 +190,12 @@ BODY = [
 ]
 
 
-@each("body at found expected", *BODY)
-def test_a_mistake_in_a_table_is_told_with_its_place(body: str, at: str, found: str, expected: str) -> None:
-    mistake = the_mistake(HEAD + body)
-    assert found in mistake.found
-    assert expected in mistake.expected
-    assert mistake.line is not None
-    assert mistake.column is not None
-    assert (HEAD + body).splitlines()[mistake.line - 1][mistake.column - 1 :].startswith(at)
+TEXTS = [(head + ONE + SPOOL, *told) for head, *told in SINGLE] + [(HEAD + body, *told) for body, *told in BODY]
+
+
+@each("text at found expected", *TEXTS)
+def test_a_mistake_is_told_with_its_place(text: str, at: str, found: str, expected: str) -> None:
+    is_told(text, at, found, expected)
 
 
 def test_all_mistakes_come_at_once_in_their_order() -> None:
@@ -241,44 +207,33 @@ def test_all_mistakes_come_at_once_in_their_order() -> None:
     assert [mistake.line for mistake in found] == sorted(
         line_of(text, part) for part in ("matter", "pth", '"x"', "[0]", '"disk"', '"other')
     )
-
-
-def test_a_wrong_claim_does_not_hide_the_wrong_name_of_its_measure() -> None:
     found = mistakes(HEAD + ONE + SPOOL + '[measures]\n"spool.create.rate" = { claim = { tier = "disk" } }\n')
     assert sorted(mistake.found for mistake in found) == ["'disk' for 'tier'", "figure 'rate'"]
-
-
-def test_every_syntax_error_comes_at_once() -> None:
     found = mistakes("title = \nquestion = x\n[targets.a\n")
     assert [mistake.line for mistake in found] == [1, 2, 3]
     assert "the end of the line" in found[0].found
-
-
-def test_a_file_without_targets_and_workloads_says_what_to_add() -> None:
     assert {mistake.expected for mistake in mistakes(HEAD)} == {
         "at least one table [targets.NAME]",
         "at least one table [workloads.NAME]",
     }
 
 
-def test_what_a_host_shows_is_a_measure_and_may_be_required() -> None:
+def test_what_stands_for_the_runs_and_what_a_host_shows_are_read() -> None:
     text = HEAD + ONE + SPOOL + '[require]\n"spool.create.@local.cpu_share" = ["<= 50 %"]\n'
     assert read.parse(text, "x.toml").requirements[0].bound == 0.5
+    head = HEAD + ONE + SPOOL + '[measures]\n"spool.create.ops_per_s" = {}\n'
+    plain, median = (read.parse(text, "x") for text in (head, head.replace("{}", '{ summary = "median" }')))
+    assert [one.measures[0].summary for one in (plain, median)] == [None, Summary.MEDIAN]
+    assert plain.digest != median.digest
 
 
-def test_a_million_trials_are_refused_with_the_arithmetic() -> None:
+def test_what_is_too_much_for_one_plan_is_refused() -> None:
     text = "repeats = 250000\n" + HEAD + ONE + SPOOL + "[factors]\nclients = [1, 2, 3, 4]\n"
     mistake = the_mistake(text)
     assert mistake.found == "1,000,000 trials (4 clients x 250,000 repeats)"
     assert mistake.line == 1
-
-
-def test_two_factors_by_hand_are_refused() -> None:
     text = HEAD + ONE + SPOOL + '[factors.a]\nlevels = [1]\nchange = "manual"\n[factors.b]\nlevels = [1]\nchange = "manual"\n'
     assert "a second factor" in the_mistake(text).found
-
-
-def test_knobs_are_checked_for_every_combination_of_levels() -> None:
     text = HEAD + ONE + SPOOL + '[factors]\n"spool.list_every" = [100, 2000]\n'
     assert "list_every 2000" in the_mistake(text).found
 
@@ -401,13 +356,6 @@ def test_a_ratio_is_a_number_with_or_without_a_fraction(written: str, value: flo
     (workload,) = read.parse(HEAD + ONE + STREAM + f'compressible = {written}\nzeros = "30 %"\n', "e.toml").workloads
     assert (workload.knobs["compressible"], workload.knobs["zeros"]) == (value, 0.3)
     assert isinstance(workload.knobs["compressible"], float)
-
-
-def test_what_stands_for_the_runs_is_read_and_keeps_older_digests() -> None:
-    head = HEAD + ONE + SPOOL + '[measures]\n"spool.create.ops_per_s" = {}\n'
-    plain, median = (read.parse(text, "x") for text in (head, head.replace("{}", '{ summary = "median" }')))
-    assert [one.measures[0].summary for one in (plain, median)] == [None, Summary.MEDIAN]
-    assert plain.digest != median.digest
 
 
 LEVELS = """

@@ -58,7 +58,7 @@ def test_its_measures_are_operations_of_measured_phases(path: Path) -> None:
         assert {measure.operation for measure in experiment.measures if measure.workload == spec.name} <= measured
 
 
-def test_the_known_disk_is_read_for_five_seconds_at_least() -> None:
+def test_the_known_disk_and_quick_are_planned() -> None:
     experiment = read.read(FOLDER / "known_disk.toml")
     limit = experiment.targets[0].knobs["limit.read_bytes_per_s"]
     assert isinstance(limit, int)
@@ -66,9 +66,6 @@ def test_the_known_disk_is_read_for_five_seconds_at_least() -> None:
         size = spec.knobs["size"]
         assert isinstance(size, int)
         assert size / limit > 5
-
-
-def test_quick_is_planned_once_it_has_a_directory() -> None:
     text = (FOLDER.parent / "src/assay/controls/quick.toml").read_text()
     experiment = read.parse(text + '[targets.here]\nkind = "directory"\npath = "."\n', "quick.toml")
     assert planning.plan(experiment).trials

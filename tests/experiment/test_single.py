@@ -34,20 +34,21 @@ def refused(found, *words, **more):
     return str(error.value)
 
 
-def test_the_operation_of_the_brief_form():
+def test_names_of_the_brief_form():
     asked = made(FREE, "size=512MiB", "operation=random_read", "record_size=4KiB", "ops=2000000")
     (load,) = asked.workloads
     assert (load.kind, load.knobs["operations"], load.knobs["ops"]) == ("bulk_io", ("random_read",), 2_000_000)
     assert (load.knobs["size"], load.knobs["record_size"]) == (512 * MIB, 4096)
     (target,) = asked.targets
     assert (target.kind, target.knobs["path"], load.knobs["sharing"]) == ("file", "/d/F", "one-file")
-
-
-def test_ops_of_metadata_are_its_count():
     asked = made(FOLDER, "operation=create", "ops=20000", "object=file", kind="metadata")
     assert asked.workloads[0].knobs["count"] == 20_000
     assert asked.targets[0].kind == "directory"
     assert "'ops' with 'count'" in refused(FOLDER, "ops=1", "count=1", kind="metadata")
+    asked = single.experiment(single.load_request("null", ["ops=10"]), None)
+    assert (asked.targets[0].kind, asked.workloads[0].knobs["quiesce"]) == ("existing", 0)
+    with pytest.raises(InputErrors, match="unknown key 'path'"):
+        single.experiment(single.load_request("null", ["ops=10", "path=/d"]), None)
 
 
 def test_an_existing_tree_is_only_read_and_one_that_is_laid_out_is_in_a_directory_of_its_own():
@@ -57,13 +58,6 @@ def test_an_existing_tree_is_only_read_and_one_that_is_laid_out_is_in_a_director
     assert made(FOLDER, "files=10", kind="backup_read").targets[0].kind == "directory"
     assert "an existing directory" in refused(OTHERS, kind="backup_read")
     assert "unknown key 'tree'" in refused(FOLDER, "tree=/x", kind="backup_read")
-
-
-def test_null_needs_no_path_and_takes_none():
-    asked = single.experiment(single.load_request("null", ["ops=10"]), None)
-    assert (asked.targets[0].kind, asked.workloads[0].knobs["quiesce"]) == ("existing", 0)
-    with pytest.raises(InputErrors, match="unknown key 'path'"):
-        single.experiment(single.load_request("null", ["ops=10", "path=/d"]), None)
 
 
 @each("kind", "nul", "command", "", "../rules")
@@ -77,13 +71,6 @@ def test_a_file_or_device_of_others_is_only_read(operation):
     for found in (OTHERS, DISK):
         asked = made(found, f"operation={operation}")
         assert (asked.targets[0].kind, asked.workloads[0].knobs["file"]) == ("existing", found.path)
-
-
-def test_that_a_file_may_not_be_read_comes_before_its_size():
-    for found in (OTHERS, DISK):
-        refusal = refused(replace(found, readable=False), "operation=read", "size=1GiB")
-        assert f"{found.path}, which this user may not read" in refusal
-        assert "size" not in refusal
 
 
 @each("operation", *WRITES, "random_mix")
@@ -103,9 +90,18 @@ def test_a_kind_that_makes_its_own_data_uses_no_file_of_others():
     assert made(OURS, "profile=database", "ops=10", kind="profile").targets[0].kind == "file"
 
 
-def test_nor_kept_nor_laid_out_over():
+def test_a_file_of_others_is_neither_kept_nor_laid_out_over_and_its_access_comes_first():
     assert "--keep on /d/F" in refused(OTHERS, "operation=read", keep=True)
     assert "overwrite" in refused(OTHERS, "operation=read", "overwrite=true")
+    for found in (OTHERS, DISK):
+        refusal = refused(replace(found, readable=False), "operation=read", "size=1GiB")
+        assert f"{found.path}, which this user may not read" in refusal
+        assert "size" not in refusal
+    assert "--keep" in refused(FOLDER, "operation=write", keep=True)
+    assert "--keep" in refused(FOLDER, kind="metadata", keep=True)
+    assert made(FREE, "operation=write", keep=True).targets[0].knobs["keep"] is True
+    asked = made(FOLDER, "operation=write")
+    assert (asked.targets[0].kind, asked.targets[0].knobs) == ("directory", {"path": "/d"})
 
 
 @given(
@@ -124,22 +120,11 @@ def test_whatever_is_asked_of_others_nothing_can_write_to_it(found, operations, 
     assert set(operations) <= set(READS)
 
 
-def test_only_a_file_can_be_kept():
-    assert "--keep" in refused(FOLDER, "operation=write", keep=True)
-    assert "--keep" in refused(FOLDER, kind="metadata", keep=True)
-    assert made(FREE, "operation=write", keep=True).targets[0].knobs["keep"] is True
-
-
 def test_a_kept_file_is_read_without_a_new_layout_and_may_be_written():
     assert made(OURS, "operation=read").targets[0].kind == "existing"
     assert made(OURS, "operation=write", "size=8MiB").targets[0].kind == "file"
     assert made(OURS, "operation=read", "size=16MiB").targets[0].kind == "file", "too small: it is laid out anew"
     assert made(replace(OURS, whole=False), "operation=read").targets[0].kind == "file", "it has holes"
-
-
-def test_a_directory_is_used_through_one_of_its_own():
-    asked = made(FOLDER, "operation=write")
-    assert (asked.targets[0].kind, asked.targets[0].knobs) == ("directory", {"path": "/d"})
 
 
 @each(
@@ -161,13 +146,10 @@ def test_bad_input_is_refused_with_its_reason(found, words, told):
     assert told in refused(found, *words)
 
 
-def test_every_mistake_is_told_at_once():
+def test_every_mistake_is_told_at_once_and_a_path_is_needed():
     told = refused(OTHERS, "operation=write", "record_size=4k", "clients=0", "foo=1")
     assert len(told.splitlines()) == 4
     assert all(line.startswith("load bulk_io: found ") for line in told.splitlines())
-
-
-def test_a_path_is_needed():
     with pytest.raises(InputErrors, match="no 'path'"):
         single.experiment(single.load_request("bulk_io", ["operation=read"]), None)
 
@@ -176,20 +158,14 @@ def claims(*words, kind="bulk_io", found=FREE, **more):
     return {measure.operation: measure.claim for measure in made(found, *words, kind=kind, **more).measures}
 
 
-def test_what_is_claimed_where_nothing_is_said():
+def test_what_is_claimed_and_how_many_clients_there_are():
     media = Claim(durability=Durability.STABLE_MEDIA)
     assert claims("operations=write,read", "flush=end") == {"write": media, "read": Claim(tier=Tier.DEVICE), "flush": Claim()}
     mixed = claims("operation=random_mix", "read_share=50%")
     assert mixed == {"random_read": Claim(tier=Tier.DEVICE), "random_write": media}
     assert set(claims("operation=create", "file_bytes=4KiB", kind="metadata", found=FOLDER).values()) == {Claim()}
-
-
-def test_a_claim_that_is_made_stands_for_every_figure():
     warm = Claim(tier=Tier.CLIENT_CACHE)
     assert set(claims("operations=write,read", claim=warm).values()) == {warm}
-
-
-def test_one_trial_with_the_clients_that_were_asked_for():
     asked = made(FREE, "operation=write", "clients=3")
     (trial,) = single.plan(asked).trials
     assert (trial.levels, trial.experiment) == ({"clients": 3}, asked.digest)
@@ -203,7 +179,7 @@ def load_of_server(*words):
     return single.experiment(single.load_request("ldap_load", [*SERVER, *words]), None)
 
 
-def test_a_directory_server_that_runs_already_is_named_by_its_url():
+def test_a_directory_server_is_named_by_its_url_and_base():
     asked = load_of_server("mix=search 8,compare 2", "population=100", "filter=(uid=u{key})", "clients=2")
     (target,), (load,) = asked.targets, asked.workloads
     assert (target.kind, target.knobs["url"], target.knobs["base"]) == (
@@ -214,6 +190,10 @@ def test_a_directory_server_that_runs_already_is_named_by_its_url():
     assert (load.knobs["mix"], load.knobs["filter"]) == (("search 8", "compare 2"), "(uid=u{key})")
     assert not {"url", "base"} & set(load.knobs)
     assert {one.operation: one.claim for one in asked.measures} == dict.fromkeys(("search", "compare", "first_entry"), Claim())
+    with pytest.raises(InputErrors) as error:
+        single.experiment(single.load_request("ldap_load", []), None)
+    assert "no 'url'" in str(error.value)
+    assert "no 'base'" in str(error.value)
 
 
 @each(
@@ -228,10 +208,3 @@ def test_what_a_directory_server_cannot_do_is_refused_at_once(words, seen):
         load_of_server(*words)
     assert seen in str(error.value)
     assert load_of_server("mix=modify 1", "write=true").targets[0].knobs["write"] is True
-
-
-def test_a_directory_server_needs_its_url_and_base():
-    with pytest.raises(InputErrors) as error:
-        single.experiment(single.load_request("ldap_load", []), None)
-    assert "no 'url'" in str(error.value)
-    assert "no 'base'" in str(error.value)

@@ -34,13 +34,10 @@ def test_independent_values_are_below_one_percent_in_one_percent(n):
     assert below <= 0.01 + 3 * math.sqrt(0.01 * 0.99 / sets)
 
 
-def test_values_that_alternate_are_worth_themselves():
+def test_values_that_alternate_are_worth_themselves_and_few_tell_nothing():
     found = serial([1.0, 2.0] * 6)
     assert found.p_value > 0.99
     assert found.effective == 12
-
-
-def test_too_few_or_equal_values_tell_nothing():
     assert serial([1.0, 2.0, 3.0]) is None
     assert serial([1.0] * 10) is None
     assert serial([]) is None
@@ -68,8 +65,12 @@ def test_a_period_is_found(shape):
     assert found.turns == pytest.approx(5, rel=0.1)
 
 
-def test_the_period_and_not_twice_it_is_told():
+def test_a_drift_and_a_step_are_no_periods_and_twice_a_period_is_not_told():
     assert cycle(noisy(SHAPES["square"], size=120, noise=0.01)).lag == 12
+    drift = cycle([100.0 + at for at in range(60)])
+    assert drift is None or drift.p_value > 0.01
+    step = cycle(noisy(lambda at: 0.5 if at < 30 else 0.0, noise=0.02))
+    assert step is None or step.p_value > 0.01 or step.correlation <= 0.3
 
 
 @each("memory", 0.0, 0.5, 0.8)
@@ -84,13 +85,6 @@ def test_noise_has_no_period(memory):
         found = cycle(values)
         accused += found is not None and found.correlation > 0.3 and found.p_value < 0.01
     assert accused <= 2
-
-
-def test_a_drift_and_a_step_are_no_periods():
-    drift = cycle([100.0 + at for at in range(60)])
-    assert drift is None or drift.p_value > 0.01
-    step = cycle(noisy(lambda at: 0.5 if at < 30 else 0.0, noise=0.02))
-    assert step is None or step.p_value > 0.01 or step.correlation <= 0.3
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=0, max_size=40))

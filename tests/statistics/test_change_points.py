@@ -72,10 +72,18 @@ def test_what_is_called_detectable_is_found_in_eight_of_ten(count):
     assert 0.8 - 3 * math.sqrt(0.16 / SETS) <= found / SETS <= 0.95
 
 
-def test_levels_are_the_means_of_their_stretches():
+def test_levels_are_the_means_of_their_stretches_and_a_long_memory_has_no_interval():
     first, second = change_points([100.0 + at % 3 for at in range(60)] + [60.0 + at % 3 for at in range(60)])
     assert (first.first, first.end, second.end) == (0, 60, 120)
     assert (first.mean, second.mean) == (pytest.approx(101), pytest.approx(61))
+    values = [math.sin(at / 40) for at in range(120)]
+    found = batch_means(values)
+    assert (found.mean, found.batches) == (None, ())
+    assert found.time > 120 / (5 * LEAST_BATCHES)
+    found = batch_means([1.8] * 3 + [1.0, 2.0] * 60)
+    assert len(found.batches) * found.each <= 123
+    assert found.mean.value == pytest.approx(1.5, abs=0.05)
+    assert batch_means([]).mean is None
 
 
 @each("count", 0, 1, LEAST_VALUES - 1)
@@ -104,20 +112,6 @@ def test_batch_means_hold_the_mean(correlation, least, had):
     held = sum(mean.low <= 1 <= mean.high for mean in known) / len(known)
     assert len(known) / 300 >= had
     assert held >= least - 3 * math.sqrt(0.05 * 0.95 / len(known)) / 2
-
-
-def test_a_series_that_remembers_itself_for_long_has_no_interval():
-    values = [math.sin(at / 40) for at in range(120)]
-    found = batch_means(values)
-    assert (found.mean, found.batches) == (None, ())
-    assert found.time > 120 / (5 * LEAST_BATCHES)
-
-
-def test_batches_fill_the_end_of_the_series():
-    found = batch_means([1.8] * 3 + [1.0, 2.0] * 60)
-    assert len(found.batches) * found.each <= 123
-    assert found.mean.value == pytest.approx(1.5, abs=0.05)
-    assert batch_means([]).mean is None
 
 
 def test_a_warm_up_of_a_tenth_is_cut_off():

@@ -29,7 +29,7 @@ from sizes import few_and_many
 positive = st.floats(1e-6, 1e9)
 
 
-def test_no_spread_and_no_freedom():
+def test_no_spread_no_freedom_and_nothing_to_compare():
     same = paired_ratio([2.0, 2.0, 2.0], [2.0, 2.0, 2.0])
     assert interval(same, 0.95) == (0.0, 0.0)
     assert p_value(same) == 1.0
@@ -39,13 +39,12 @@ def test_no_spread_and_no_freedom():
     one = paired_ratio([2.0], [4.0])
     assert interval(one, 0.95) == (-math.inf, math.inf)
     assert p_value(one) == 1.0
-
-
-def test_nothing_to_compare_is_refused():
     with pytest.raises(ValueError, match="no pairs"):
         paired_ratio([], [])
     with pytest.raises(ValueError, match="an arm without values"):
         welch_ratio([], [1.0])
+    certain = Contrast(difference=0.1, standard_error=0.0, degrees=4, n=5, spread=0.0)
+    assert p_value(certain) == 0.0
 
 
 @given(st.lists(st.tuples(positive, positive), min_size=2, max_size=12))
@@ -99,11 +98,6 @@ def test_the_unpaired_interval_covers_the_truth(kind):
     assert sum(low <= 0 <= high for low, high in covered) / sets >= 0.93
 
 
-def test_a_contrast_without_error_is_certain():
-    certain = Contrast(difference=0.1, standard_error=0.0, degrees=4, n=5, spread=0.0)
-    assert p_value(certain) == 0.0
-
-
 M = math.log(1.05)
 
 
@@ -133,13 +127,6 @@ def test_turning_the_arms_round_changes_nothing(centre, half, matters):
 rows = st.lists(st.tuples(*[st.floats(1.0, 1e6)] * 3), min_size=3, max_size=12)
 
 
-def test_depth_is_the_ratio_to_the_interpolated_neighbours():
-    found = dip([100.0] * 3, [100.0, 101.0, 99.0], [400.0] * 3, 0.5)
-    assert math.exp(found.depth.difference) == pytest.approx(0.5, rel=1e-3)
-    quarter = dip([100.0] * 3, [100.0, 101.0, 99.0], [400.0] * 3, 0.25)
-    assert math.exp(quarter.depth.difference) == pytest.approx(1 / math.sqrt(2), rel=1e-3)
-
-
 @settings(deadline=None)
 @given(rows)
 def test_the_p_value_is_the_worse_of_two_paired_tests(values):
@@ -161,24 +148,22 @@ def test_below_both_is_below_what_lies_between(values, weight):
         assert found.depth.difference < 0
 
 
-def test_the_foot_of_a_cliff_is_none():
+def test_a_dip_at_a_cliff_without_spread_and_by_logarithm():
     foot = dip([5.0, 5.1, 4.9, 5.0, 5.1], [1.0, 1.02, 0.99, 1.01, 1.0], [1.0, 1.01, 1.0, 0.99, 1.02], 0.5)
     assert interval(foot.depth, 0.95)[1] < math.log(0.5)
     assert foot.p_value > 0.05
-
-
-def test_a_dip_without_spread_and_without_freedom():
     assert dip([2.0] * 3, [1.0] * 3, [2.0] * 3, 0.5).p_value == 0.0
     assert dip([2.0] * 3, [2.0] * 3, [2.0] * 3, 0.5).p_value == 1.0
     assert dip([2.0], [1.0], [2.0], 0.5).p_value == 1.0
     with pytest.raises(ValueError, match="no pairs"):
         dip([], [], [], 0.5)
-
-
-def test_weights_go_by_logarithm():
     assert weight_of(16, 64, 256) == pytest.approx(0.5)
     assert weight_of(16, 32, 256) == pytest.approx(0.25)
     assert weight_of(0, 1, 4) == pytest.approx(0.25)
+    found = dip([100.0] * 3, [100.0, 101.0, 99.0], [400.0] * 3, 0.5)
+    assert math.exp(found.depth.difference) == pytest.approx(0.5, rel=1e-3)
+    quarter = dip([100.0] * 3, [100.0, 101.0, 99.0], [400.0] * 3, 0.25)
+    assert math.exp(quarter.depth.difference) == pytest.approx(1 / math.sqrt(2), rel=1e-3)
 
 
 def covered(sets, draw_one, interval, truth):
@@ -207,12 +192,12 @@ def test_a_ratio_is_in_fiellers_interval_where_the_t_test_does_not_reject_it():
     a, b = draw.lognormal(0, 0.2, 6), draw.lognormal(0.1, 0.2, 6)
     for edge in fieller(a.tolist(), b.tolist(), 0.95, paired=True):
         assert scipy.stats.ttest_1samp(b - edge * a, 0).pvalue == pytest.approx(0.05)
-
-
-def test_a_baseline_that_could_be_nothing_bounds_no_ratio():
     assert fieller([0.1, 5.0, 0.2], [1.0, 1.0, 1.1], 0.95, paired=False) is None
     with pytest.raises(ValueError, match="found 1 and 3 values"):
         fieller([1.0], [1.0, 2.0, 3.0], 0.95, paired=False)
+    assert sign_test([1.0, 2.0, 3.0, 4.0, 5.0, -1.0]) == pytest.approx(scipy.stats.binomtest(5, 6).pvalue)
+    assert sign_test([0.0, 0.0]) == 1.0
+    assert sign_test([1.0] * 3) == pytest.approx(0.25)
 
 
 @each("n confidence there", (5, 0.95, False), (6, 0.95, True), (4, 0.9, False), (5, 0.9, True))
@@ -233,12 +218,6 @@ def test_the_interval_of_a_median_covers_it_whatever_the_distribution(n, kind, s
     }
     truth = 1.0 if kind == "lognormal" else 5.0
     assert covered(sets, lambda: (shapes[kind]().tolist(),), lambda x: median_interval(x, 0.95), truth) >= 0.93
-
-
-def test_the_sign_test_is_the_binomial_one():
-    assert sign_test([1.0, 2.0, 3.0, 4.0, 5.0, -1.0]) == pytest.approx(scipy.stats.binomtest(5, 6).pvalue)
-    assert sign_test([0.0, 0.0]) == 1.0
-    assert sign_test([1.0] * 3) == pytest.approx(0.25)
 
 
 def test_the_bootstrap_begins_at_twenty_runs_and_covers_there():

@@ -21,14 +21,11 @@ def test_the_slope_is_that_of_scipy():
     assert mine.rise == pytest.approx(reference.slope * (times.max() - times.min()))
 
 
-def test_where_there_is_no_trend_to_see():
+def test_trends_and_correlations_that_are_none():
     assert trend([], []) is None
     assert trend([1.0, 2.0], [1.0, 2.0]) is None
     assert trend([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]) is None
     assert trend([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], spent=1) is None
-
-
-def test_correlation():
     assert correlation([1.0, 2.0], [1.0, 1.0]) == 0
     assert correlation([1.0, 2.0, 3.0], [3.0, 2.0, 1.0]) == pytest.approx(-1)
 

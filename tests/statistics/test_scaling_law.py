@@ -63,12 +63,14 @@ def test_a_level_that_is_reached_is_recognised(repeats, sets):
     assert all(law.peak is None for law in chosen if law.name == "clipped")
 
 
-def test_the_parameters_come_back_without_noise():
+def test_the_parameters_come_back_without_noise_and_a_peak_only_where_there_is_one():
     best = laws(trials(1, noise=1e-9, contention=0.05, coherency=0.003))[0]
     assert best.name == "usl"
     assert best.contention == pytest.approx(0.05, rel=1e-3)
     assert best.coherency == pytest.approx(0.003, rel=1e-3)
     assert best.peak == pytest.approx(math.sqrt(0.95 / 0.003), rel=1e-3)
+    for law in laws(trials(3, contention=0.1)):
+        assert (law.peak is None) == (law.coherency == 0)
 
 
 @few_and_many("sets", 25, 200)
@@ -98,11 +100,6 @@ def test_the_band_of_the_curve_holds_the_truth_as_often_as_it_says(of, sets):
     assert held.sum() <= 0.99 * sets * len(places), held / sets
 
 
-def test_amdahl_has_no_peak_and_a_straight_line_none():
-    for law in laws(trials(3, contention=0.1)):
-        assert (law.peak is None) == (law.coherency == 0)
-
-
 @each("points", [(1.0, 5.0), (2.0, 9.0), (4.0, 17.0)], [(n, 0.0) for n in (1.0, 2.0, 3.0, 4.0)])
 def test_too_little_is_refused(points):
     with pytest.raises(ValueError, match="found"):
@@ -113,20 +110,14 @@ def bands(values, half=0.1):
     return [CurveValue(at=float(at), low=value - half, value=value, high=value + half) for at, value in values]
 
 
-def test_between_the_places_on_a_straight_line():
+def test_crossings_between_places_falling_and_out_of_bounds():
     (one,) = crossings(bands([(1, -1.0), (2, -0.5), (4, 1.5)]))
     assert (one.at, one.rising) == (2.5, True)
     assert one.low == pytest.approx(2.4)
     assert one.high == pytest.approx(2.6)
-
-
-def test_falling_is_the_mirror():
     (one,) = crossings(bands([(1, 1.0), (3, -1.0)]))
     assert (one.at, one.rising) == (2.0, False)
     assert (one.low, one.high) == (pytest.approx(1.9), pytest.approx(2.1))
-
-
-def test_a_bound_that_does_not_pass_is_not_known():
     (one,) = crossings(bands([(1, -0.05), (2, 1.0)]))
     assert one.low is None
     assert one.high is not None

@@ -24,8 +24,10 @@ def test_the_detectable_effect_of_independent_arms(blocks: int, cv: float, share
     assert math.expm1(log_effect(blocks, cv, Design.INDEPENDENT)) == pytest.approx(share, abs=0.0015)
 
 
-def test_the_effect_that_can_be_proved_to_matter() -> None:
+def test_the_effect_that_can_be_proved_and_one_block_shows_nothing() -> None:
     assert math.expm1(math.log1p(0.05) + log_effect(5, 0.03)) == pytest.approx(0.13, abs=0.003)
+    assert log_effect(1, 0.01) is None
+    assert log_effect(0, 0.01) is None
 
 
 @each("freedom", 2, 4, 9, 49)
@@ -45,11 +47,6 @@ def test_two_blocks_have_the_power_of_a_simulation() -> None:
         spread = abs(first - second) / 2
         hits += abs(first + second) / 2 > 12.7062 * spread
     assert hits / rounds == pytest.approx(POWER, abs=0.012)
-
-
-def test_one_block_shows_nothing() -> None:
-    assert log_effect(1, 0.01) is None
-    assert log_effect(0, 0.01) is None
 
 
 @given(st.integers(2, 100), st.floats(0.001, 0.3))
@@ -73,12 +70,23 @@ def test_the_probabilities_are_those_of_scipy_where_there_are_no_blocks(candidat
         assert exceeded(abs(statistic), candidates, freedom) == pytest.approx(p, abs=0.002)
 
 
-def test_what_blocks_share_is_taken_out():
+def test_what_blocks_share_is_taken_out_and_unlike_spreads_are_no_case():
     noise = np.random.default_rng(3).normal(0, 0.01, (4, 5))
     arms = [BLOCKS * np.exp(one) * factor for one, factor in zip(noise, (1, 1.1, 1, 1), strict=True)]
     first, second, third = dunnett(arms[0], arms[1:])
     assert first < 0.001
     assert min(second, third) > 0.05
+    draw = np.random.default_rng(1)
+    quiet, loud = np.exp(draw.normal(0, 0.01, (3, 5))), np.exp(draw.normal(0, 0.2, 5))
+    assert not alike(quiet[0], [quiet[1], loud])
+    assert not alike([1.0, 2.0], [[1.0, 3.0], [2.0, 1.0]])
+    assert not alike([1.0, 2.0, 3.0], [[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]), "no spread"
+    with pytest.raises(ValueError, match="found arms of 3, 2 blocks"):
+        dunnett([1.0, 2.0, 3.0], [[1.0, 2.0]])
+    with pytest.raises(ValueError, match="no spread"):
+        dunnett([1.0, 1.0, 1.0], [[2.0, 2.0, 2.0]])
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
+    assert holm([]) == ()
 
 
 @few_and_many("sets", 100, 500)
@@ -90,23 +98,6 @@ def test_the_error_over_all_candidates_is_five_percent(candidates, blocks, sets)
         wrong += min(dunnett(arms[0], arms[1:])) <= 0.05
     error = (0.05 / sets) ** 0.5  # 0.01 of 500
     assert 0.05 - 3 * error <= wrong / sets <= 0.05 + 3 * error
-
-
-def test_unlike_spreads_and_too_few_blocks_are_no_case_for_one_variance():
-    draw = np.random.default_rng(1)
-    quiet, loud = np.exp(draw.normal(0, 0.01, (3, 5))), np.exp(draw.normal(0, 0.2, 5))
-    assert not alike(quiet[0], [quiet[1], loud])
-    assert not alike([1.0, 2.0], [[1.0, 3.0], [2.0, 1.0]])
-    assert not alike([1.0, 2.0, 3.0], [[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]), "no spread"
-    with pytest.raises(ValueError, match="found arms of 3, 2 blocks"):
-        dunnett([1.0, 2.0, 3.0], [[1.0, 2.0]])
-    with pytest.raises(ValueError, match="no spread"):
-        dunnett([1.0, 1.0, 1.0], [[2.0, 2.0, 2.0]])
-
-
-def test_a_worked_example():
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
-    assert holm([]) == ()
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
