@@ -77,7 +77,7 @@ def test_one_candidate_is_no_family():
 
 
 @few_and_many("sets", 60, 300)
-@pytest.mark.parametrize("of", [None, "ext4", "btrfs"])
+@each("of", None, "ext4", "btrfs")
 def test_among_equals_a_difference_is_claimed_in_five_of_a_hundred_at_most(case, of, sets):
     claims = (Conclusion.MATTERS, Conclusion.IMMATERIAL)
     wrong = sum(any(one.conclusion in claims for one in case.answer(drawn(seed, 0.01, of))) for seed in range(sets))

@@ -198,7 +198,7 @@ def lossy(seed, share=0.01, searches=2000):
     return talk, ordered, lost
 
 
-@each("seed", *range(5))
+@each("seed", *range(3))
 def test_one_frame_in_a_hundred_lost(tmp_path, seed):
     talk, ordered, lost = lossy(seed)
     found = of_packets(tmp_path, [one for place, one in enumerate(ordered) if place not in lost])
@@ -237,7 +237,7 @@ def test_a_start_in_mid_stream(tmp_path):
     for number in range(20):
         talk.operation(1 + number, made.search(made.equal("cn", "a")), entries=1, pieces=(30,))
     ordered = sorted(talk.connection.packets, key=lambda one: one.t_ns)
-    for start in range(1, len(ordered) - 40):
+    for start in range(1, len(ordered) - 40, 3):
         rest = ordered[start:]
         begun = {packet.seq for packet in rest if packet.client and packet.data}
         found = of_packets(tmp_path, rest)

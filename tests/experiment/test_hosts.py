@@ -276,7 +276,9 @@ def test_of_a_refused_host_nothing_is_said_twice_and_all_mistakes_come_at_once()
     assert len(caught.value.mistakes) == 5
 
 
-@each("address", "filer", "root@filer", "u.n@a.example.com:22", "10.0.0.1", "[::1]:22", "[fe80::1%eth0]", "fe80::1", "a@b@c", "_x")
+@each(
+    "address", "filer", "root@filer", "u.n@a.example.com:22", "10.0.0.1", "[::1]:22", "[fe80::1%eth0]", "fe80::1", "a@b@c", "_x"
+)
 def test_an_address_is_taken_as_ssh_takes_it(address: str) -> None:
     assert addresses.refusal(address) is None
     assert addresses.expanded(address) == (address,)

@@ -173,8 +173,8 @@ def covered(sets, draw_one, interval, truth):
 
 
 @few_and_many("sets", 300, 2000)
-@pytest.mark.parametrize("n", [3, 5, 10])
-@pytest.mark.parametrize("paired", [True, False])
+@each("n", 3, 5, 10)
+@each("paired", True, False)
 def test_fieller_holds_the_ratio_of_totals(n, paired, sets):
     draw = np.random.default_rng(11)
 
@@ -207,8 +207,8 @@ def test_few_values_give_no_interval_of_a_median(n, confidence, there):
 
 
 @few_and_many("sets", 200, 400)
-@pytest.mark.parametrize("n", [6, 10, 25])
-@pytest.mark.parametrize("kind", ["lognormal", "bimodal", "outliers"])
+@each("n", 6, 10, 25)
+@each("kind", "lognormal", "bimodal", "outliers")
 def test_the_interval_of_a_median_covers_it_whatever_the_distribution(n, kind, sets):
     draw = np.random.default_rng(4)
     shapes = {

@@ -64,8 +64,8 @@ def test_an_unused_class_or_resource_has_no_demand():
 
 
 @few_and_many("sets", 24, 80)
-@pytest.mark.parametrize("n", [3, 5])
-@pytest.mark.parametrize("which", [tuple(MIXES), ("reads", "writes")])
+@each("n", 3, 5)
+@each("which", tuple(MIXES), ("reads", "writes"))
 def test_the_interval_of_a_mix_that_was_not_measured_holds_its_mean(n, which, sets):
     """90 % intervals, of the truth and of the mean of as many trials; the allowance for curves only makes them wider."""
     true = TRUE if len(which) > 2 else (0.0, *TRUE[1:])

@@ -25,10 +25,7 @@ def trials(seed, *, noise=0.03, repeats=5, levels=LEVELS, **of):
 
 
 @few_and_many("sets", 25, 200)
-@pytest.mark.parametrize(
-    ("of", "name"),
-    [({}, "linear"), ({"contention": 0.1}, "amdahl"), ({"contention": 0.05, "coherency": 0.003}, "usl")],
-)
+@each("of name", ({}, "linear"), ({"contention": 0.1}, "amdahl"), ({"contention": 0.05, "coherency": 0.003}, "usl"))
 def test_the_law_is_recognised(of, name, sets):
     chosen = [laws(trials(seed, **of))[0] for seed in range(sets)]
     assert sum(law.name == name for law in chosen) >= 0.8 * sets
@@ -48,7 +45,7 @@ def test_noise_is_no_misfit_and_a_bend_that_the_law_has_not_is_one(sets):
 
 
 @few_and_many("sets", 20, 100)
-@pytest.mark.parametrize("repeats", [3, 5])
+@each("repeats", 3, 5)
 def test_a_level_that_is_reached_is_recognised(repeats, sets):
     """min(100 N, 700): a resource that is used up at 7."""
     chosen = []
@@ -87,7 +84,7 @@ def test_the_interval_of_the_peak_holds_the_truth_as_often_as_it_says(sets):
 
 
 @few_and_many("sets", 20, 120)
-@pytest.mark.parametrize("of", [{"contention": 0.05, "coherency": 0.005}, {"contention": 0.1}, {}])
+@each("of", {"contention": 0.05, "coherency": 0.005}, {"contention": 0.1}, {})
 def test_the_band_of_the_curve_holds_the_truth_as_often_as_it_says(of, sets):
     """Nominal 95 % at each place; 94 to 98 % of 120 synthetic cases."""
     places = (1.0, 3.0, 8.0, 24.0, 32.0)

@@ -90,7 +90,7 @@ def test_what_blocks_share_is_taken_out_and_unlike_spreads_are_no_case():
 
 
 @few_and_many("sets", 100, 500)
-@pytest.mark.parametrize(("candidates", "blocks"), [(2, 3), (3, 5), (6, 5), (3, 10)])
+@each("candidates blocks", (2, 3), (3, 5), (6, 5), (3, 10))
 def test_the_error_over_all_candidates_is_five_percent(candidates, blocks, sets):
     draw, wrong = np.random.default_rng(7), 0
     for _ in range(sets):

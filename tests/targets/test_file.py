@@ -91,15 +91,6 @@ def test_another_file_in_place_of_ours_is_not_ours(undo, base):
     assert (base / "F").read_text() == "precious"
 
 
-def test_what_replaced_ours_while_we_worked_is_not_removed(undo, base):
-    given = setting(undo, base, path=str(base / "F"))
-    place = TARGET.prepare(HOST, given)
-    (base / "new").write_text("precious")
-    (base / "new").rename(base / "F")
-    TARGET.teardown(HOST, given, place)
-    assert (names(base), (base / "F").read_text()) == (["F"], "precious")
-
-
 @each("step", "nothing", "made", "linked", "marked")
 def test_after_a_kill_at_any_step_the_ledger_removes_all_that_is_ours(undo, base, step):
     """The steps of `ownership.make_file`, ended after each."""
@@ -159,9 +150,15 @@ def test_without_a_time_of_birth_it_is_made_and_removed_or_kept(undo, birthless,
     assert names(birthless) == ([".F.assay-marker", "F", "lost+found"] if keep else ["lost+found"])
 
 
-def test_no_directory_and_no_space_are_refused(undo, base):
+def test_no_directory_and_no_space_are_refused_and_what_replaced_ours_stays(undo, base):
     assert "is not a directory" in TARGET.check(HOST, setting(undo, base, path=str(base / "none" / "F")))[0]
     assert "plus 10 %" in TARGET.check(HOST, setting(undo, base, path=str(base / "F"), needs_bytes=1 << 60))[0]
+    given = setting(undo, base, path=str(base / "F"))
+    place = TARGET.prepare(HOST, given)
+    (base / "new").write_text("precious")
+    (base / "new").rename(base / "F")
+    TARGET.teardown(HOST, given, place)
+    assert (names(base), (base / "F").read_text()) == (["F"], "precious")
 
 
 @pytest.mark.root

@@ -306,7 +306,7 @@ def test_the_rates_of_all_clients_add_up(clients, rate, arrivals):
     assert phase.stop is StopRule.TIME
 
 
-def test_a_schedule_ends_its_phase():
+def test_a_schedule_ends_its_phase_and_a_rate_or_a_think_time_is_in_the_guess():
     phase = phases(2, operations=("read",), schedule=("10 s at 100 /s", "10 s from 100 /s to 900 /s", "5 s pause"))[1]
     stages = phase.settings[0]["load"]["schedule"]
     second = 10**9
@@ -317,9 +317,6 @@ def test_a_schedule_ends_its_phase():
     )
     assert (phase.stop, phase.settings[0]["duration_ns"]) == (StopRule.TIME, None)
     assert 25 < WORKLOAD.seconds({"operations": ("read",), "schedule": ("20 s pause", "5 s at 1 /s")}, Pace()) < 27
-
-
-def test_a_rate_or_a_think_time_is_in_the_guess_of_how_long_it_takes():
     assert WORKLOAD.seconds({"operations": ("random_read",), "rate": 10, "ops": 100, "workers": 2}, Pace()) > 20
     assert WORKLOAD.seconds({"operations": ("random_read",), "think": 10**8, "ops": 100, "workers": 2}, Pace()) > 10
 

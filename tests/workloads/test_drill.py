@@ -25,7 +25,7 @@ from assay.records import (
 )
 from assay.workloads.drill import WORKLOAD
 from rows import each
-from trial_stage import HURRY, Laboratory, trial
+from trial_stage import HURRY, Laboratory
 
 SECOND = 10**9
 
@@ -154,12 +154,7 @@ def test_records_that_cannot_be_read_are_not_called_lost():
 def test_it_runs_in_the_fleet(tmp_path):
     stage = Laboratory(tmp_path)
     spec = WorkloadSpec(name="d", kind="drill", knobs={"rate": 200, "duration": SECOND, "clients": 2, **HURRY})
-    lab = stage.lab(spec)
-    lab.install()
-    try:
-        run, _ = lab.run(trial(clients=2), 1)
-    finally:
-        lab.remove()
+    run, _ = stage.conduct(spec, clients=2)
     assert run.outcome is Outcome.FINISHED, run.error
     assert [one.name for one in run.phases] == ["d.append", "d.check", "d.check_other"]
     noted = [client.drill.acknowledged for client in run.phases[0].clients]

@@ -12,7 +12,7 @@ from assay.catalogue import Order, Pace
 from assay.records import Endpoint, EndpointKind, Measure, Outcome, Rung, State, StopRule, WorkloadSpec
 from assay.workloads.null import WORKLOAD
 from rows import each
-from trial_stage import HURRY, Laboratory, trial
+from trial_stage import HURRY, Laboratory, experiment
 
 SECOND = 10**9
 
@@ -66,19 +66,14 @@ def test_the_rates_of_all_clients_add_up(clients, rate):
 def test_it_runs_in_the_fleet(tmp_path):
     stage = Laboratory(tmp_path)
     spec = WorkloadSpec(name="n", kind="null", knobs={"ops": 300_000, "workers": 2, **HURRY})
-    lab = stage.lab(spec)
-    lab.install()
-    try:
-        run, seen = lab.run(trial(clients=2), 1)
-    finally:
-        lab.remove()
+    run, seen = stage.conduct(spec, clients=2)
     assert run.outcome is Outcome.FINISHED, run.error
     (done,) = run.phases
     assert [client.operations[0].count for client in done.clients] == [600_000, 600_000]
     assert done.drain_ns is None
     assert not list(seen.rung(done.name, Rung.APPLICATION, "read"))
     measure = Measure(workload="n", operation="null", figure="ops_per_s")
-    (verdict,) = judge.judge_run(replace(lab.experiment, measures=(measure,)), run, seen)
+    (verdict,) = judge.judge_run(replace(experiment(stage.work, spec), measures=(measure,)), run, seen)
     states = {finding.rule: finding.state for finding in verdict.findings}
     assert states["E05"] is State.PASS
     assert states["L07"] in (State.PASS, State.FAIL), "busy processors make workers wait between two operations"

@@ -19,7 +19,7 @@ from assay.trial.trial_facts import inputs
 from assay.workloads.profile import WORKLOAD
 from noise_cases import comparison_case
 from rows import each
-from trial_stage import HURRY, Laboratory, trial
+from trial_stage import HURRY, Laboratory, experiment
 
 MIB = 1 << 20
 SECOND = 10**9
@@ -152,20 +152,16 @@ def laboratory(tmp_path):
 
 def performed(stage, clients=1, **knobs):
     given_knobs = {"size": 16 * MIB, "duration": SECOND, **HURRY, **knobs}
-    lab = stage.lab(WorkloadSpec(name="w", kind="profile", knobs=given_knobs))
-    lab.install()
-    try:
-        run, seen = lab.run(trial(clients=clients), 1)
-    finally:
-        lab.remove()
+    spec = WorkloadSpec(name="w", kind="profile", knobs=given_knobs)
+    run, seen = stage.conduct(spec, clients=clients)
     assert run.outcome is Outcome.FINISHED, run.error
-    return lab, run, seen
+    return experiment(stage.work, spec), run, seen
 
 
-@pytest.mark.parametrize("name", profiles.shipped())
+@each("name", *profiles.shipped())
 def test_a_shipped_profile_does_what_it_says(laboratory, name):
     profile = profiles.read(name)
-    lab, run, seen = performed(laboratory, profile=name, workers=2)
+    asked, run, seen = performed(laboratory, profile=name, workers=2)
     (client,) = run.phases[-1].clients
     done = {one.operation: one for one in client.operations if one.count}
     count = sum(one.count for one in done.values())
@@ -177,16 +173,14 @@ def test_a_shipped_profile_does_what_it_says(laboratory, name):
     for one in done.values():
         assert abs(one.bytes / one.count - mean) <= 5 * math.sqrt((square - mean**2) / one.count), one
     measures = tuple(Measure(workload="w", operation=each, figure="ops_per_s") for each in done)
-    for verdict in judge.judge_run(dataclasses.replace(lab.experiment, measures=measures), run, seen):
+    for verdict in judge.judge_run(dataclasses.replace(asked, measures=measures), run, seen):
         states = {finding.rule: finding.state for finding in verdict.findings}
         assert verdict.value > 0
         assert states["E05"] in (State.PASS, State.UNVERIFIED), verdict.findings
     assert [fact.value for fact in seen.facts if fact.key == "profile.w"] == [profile.identity]
 
 
-@pytest.mark.parametrize(
-    "more", [{"ioengine": "io_uring", "depth": 8}, {"ioengine": "mmap"}, {"rate": 2000, "arrivals": "poisson"}]
-)
+@each("more", {"ioengine": "io_uring", "depth": 8}, {"ioengine": "mmap"}, {"rate": 2000, "arrivals": "poisson"})
 def test_clients_have_data_sets_of_their_own_on_every_path(laboratory, more):
     _, run, _ = performed(laboratory, clients=2, profile="workstation", ops=500, duration=None, **more)
     layout, mix = run.phases

@@ -12,7 +12,7 @@ from assay.records import CacheState, Claim, Direction, Durability, Endpoint, En
 from assay.trial import memory_files
 from assay.workloads.transfer import WORKLOAD
 from rows import each
-from trial_stage import HOST, HURRY, MIB, Laboratory, trial
+from trial_stage import HOST, HURRY, MIB, Laboratory
 
 BUCKET = Endpoint(
     kind=EndpointKind.BUCKET,
@@ -102,7 +102,7 @@ def test_what_is_missing_or_too_large_is_named_before_anything_is_made(tmp_path)
 @pytest.mark.usefixtures("memory")
 def test_files_come_back_as_they_went_and_nothing_is_left(tmp_path):
     stage = Laboratory(tmp_path)
-    run, seen = _conduct(stage.lab(load(), observers=("process_io", "page_cache")))
+    run, seen = stage.conduct(load(), observers=("process_io", "page_cache"))
     assert run.outcome is Outcome.FINISHED, run.error
     put = next(phase for phase in run.phases if phase.name == "t.put")
     assert sum(one.bytes for client in put.clients for one in client.operations) == 3 * (MIB + 5)
@@ -126,7 +126,7 @@ def test_files_come_back_as_they_went_and_nothing_is_left(tmp_path):
 @pytest.mark.usefixtures("memory")
 def test_a_client_that_carries_something_else_has_no_figure(tmp_path, put, said):
     stage = Laboratory(tmp_path)
-    run, _ = _conduct(stage.lab(load(put=put)))
+    run, _ = stage.conduct(load(put=put))
     assert run.outcome is Outcome.FAILED
     assert said in run.error
     assert "t.get" not in [phase.name for phase in run.phases]
@@ -135,26 +135,13 @@ def test_a_client_that_carries_something_else_has_no_figure(tmp_path, put, said)
 
 @needs_memory
 def test_a_load_that_is_refused_leaves_nothing_in_memory(tmp_path, memory):
-    lab = Laboratory(tmp_path).lab(load(put=("cp", "{source}", "{bucket}/{name}")))
-    lab.install()
-    try:
-        run = lab.run(trial(), 1)
-        assert "found {bucket} in put" in run[0].error
-        assert list(memory.iterdir()) == []
-    finally:
-        lab.remove()
+    run, _ = Laboratory(tmp_path).conduct(load(put=("cp", "{source}", "{bucket}/{name}")))
+    assert "found {bucket} in put" in run.error
+    assert list(memory.iterdir()) == []
 
 
 def _measure(figure, **claim):
     return Measure(workload="t", operation="put", figure=figure, claim=Claim(**claim))
-
-
-def _conduct(lab):
-    lab.install()
-    try:
-        return lab.run(trial(), 1)
-    finally:
-        lab.remove()
 
 
 def test_its_directory_in_memory_is_refused_where_there_is_none(tmp_path, monkeypatch):
