@@ -29,6 +29,7 @@ from assay.records import (
 )
 from assay.records import ExclusionReason as Reason
 from rows import each
+from sizes import chance, few_and_many
 
 
 def no_evidence(run: str) -> Observations:
@@ -250,9 +251,10 @@ def test_arms_apart_detect_by_their_own_degrees_of_freedom():
     assert found.detectable_share == pytest.approx(0.063, abs=0.0006)
 
 
+@few_and_many("sets", 400, 2000)
 @each("kind", "lognormal", "heavy")
-def test_a_a_experiments_do_not_say_that_a_difference_matters(kind):
-    draw, sets, wrong, different = np.random.default_rng(8), 2000, 0, 0
+def test_a_a_experiments_do_not_say_that_a_difference_matters(kind, sets):
+    draw, wrong, different = np.random.default_rng(8), 0, 0
     asked, plan, template = experiment_of(lambda t, _: 1.0)
     for _ in range(sets):
         noise = draw.normal(0, 0.03, 10) if kind == "lognormal" else 0.03 * draw.standard_t(3, 10)
@@ -262,12 +264,13 @@ def test_a_a_experiments_do_not_say_that_a_difference_matters(kind):
         wrong += found.conclusion is Conclusion.MATTERS
         different += found.p_value is not None and found.p_value <= 0.05
     assert wrong / sets <= 0.05
-    assert different / sets <= 0.06
+    assert different / sets <= 0.05 + chance(0.05, sets, errors=2)
 
 
-def test_many_contrasts_together_keep_the_level():
+@few_and_many("sets", 40, 150)
+def test_many_contrasts_together_keep_the_level(sets):
     measures = (made.RATE, made.LATENCY)
-    draw, sets, wrong, taken = np.random.default_rng(9), 150, 0, 0
+    draw, wrong, taken = np.random.default_rng(9), 0, 0
     for _ in range(sets):
         noise = lambda t, m: float(np.exp(draw.normal(0, 0.002)))  # noqa: E731
         asked, plan, runs = experiment_of(noise, measures=measures, clients=(1, 2, 4, 8))
@@ -275,5 +278,5 @@ def test_many_contrasts_together_keep_the_level():
         claims = [one.conclusion in (Conclusion.MATTERS, Conclusion.IMMATERIAL) for one in found]
         wrong += any(claims)
         taken += any("Holm" in statement(asked, one) for one in found)
-    assert wrong / sets <= 0.11
+    assert wrong / sets <= 0.05 + chance(0.05, sets)
     assert taken > 0

@@ -20,6 +20,7 @@ from assay.notebook.store import Store
 from assay.records import Factor, VerdictState
 from assay.report import markdown
 from rows import each
+from sizes import chance, few_and_many
 
 KIB, MIB = made.KIB, made.MIB
 
@@ -58,25 +59,27 @@ def cliff(record, size):
     return 1e9 if record <= 64 * KIB else 2e8
 
 
+@few_and_many("grids", 40, 150)
 @each("surface", made.flat, made.concave, cliff, lambda record, size: 1e9 / record)
-def test_noise_slopes_and_cliffs_are_no_dips(surface):
+def test_noise_slopes_and_cliffs_are_no_dips(surface, grids):
     asked = made.experiment()
     runs = made.runs_of(asked, 5, lambda trial, measure: 1.0)
     truth = np.array([surface(int(one.run.trial.levels[made.RECORD]), int(one.run.trial.levels[made.FILE])) for one in runs])
-    draw, grids = np.random.default_rng(4), 150
+    draw = np.random.default_rng(4)
     named = sum(
         bool(dips(asked, made.fast_cells(asked, runs, truth * np.exp(draw.normal(0, 0.05, len(runs)))), runs))
         for _ in range(grids)
     )
-    assert named / grids <= 0.05
+    assert named / grids <= 0.05 + (chance(0.05, grids, errors=1) if grids < 150 else 0)
 
 
-def test_five_blocks_find_most_dips_of_seven_tenths():
+@few_and_many("grids", 20, 60)
+def test_five_blocks_find_most_dips_of_seven_tenths(grids):
     asked = made.experiment()
     runs = made.runs_of(asked, 5, lambda trial, measure: 1.0)
     places = [(int(one.run.trial.levels[made.RECORD]), int(one.run.trial.levels[made.FILE])) for one in runs]
     truth = np.array([made.with_dip(*place) for place in places])
-    draw, grids = np.random.default_rng(5), 60
+    draw = np.random.default_rng(5)
     found = 0
     for _ in range(grids):
         named = dips(asked, made.fast_cells(asked, runs, truth * np.exp(draw.normal(0, 0.05, len(runs)))), runs)

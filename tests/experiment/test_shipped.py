@@ -34,7 +34,7 @@ def test_there_are_all_of_them() -> None:
 
 
 @each("path", *FILES)
-def test_a_shipped_experiment_is_planned(path: Path) -> None:
+def test_a_shipped_experiment_is_planned_and_measures_operations_of_measured_phases(path: Path) -> None:
     experiment = read.read(path)
     plan = planning.plan(experiment)
     outlook = forecast.outlook(experiment, plan)
@@ -43,11 +43,6 @@ def test_a_shipped_experiment_is_planned(path: Path) -> None:
     assert outlook.duration_ns > 0
     for effect in outlook.effects:
         assert effect.detectable_share is not None
-
-
-@each("path", *FILES)
-def test_its_measures_are_operations_of_measured_phases(path: Path) -> None:
-    experiment = read.read(path)
     knobs = {factor.path: factor.levels[0] for factor in experiment.factors}
     for spec in experiment.workloads:
         own = {name.removeprefix(f"{spec.name}."): value for name, value in knobs.items() if name.startswith(f"{spec.name}.")}

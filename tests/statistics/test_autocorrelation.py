@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from assay.statistics.autocorrelation import LEAST_PERIODIC, correlations, cycle, detrended, serial
 from rows import each
+from sizes import chance, few_and_many
 
 
 def autoregressive(correlation, n, draw):
@@ -27,11 +28,12 @@ def test_a_known_correlation_and_what_its_values_are_worth(correlation):
     assert np.mean([one.effective for one in found]) == pytest.approx(400 * (1 - correlation) / (1 + correlation), rel=0.15)
 
 
+@few_and_many("sets", 800, 4000)
 @each("n", 8, 12, 30)
-def test_independent_values_are_below_one_percent_in_one_percent(n):
-    draw, sets = np.random.default_rng(n), 4000
+def test_independent_values_are_below_one_percent_in_one_percent(n, sets):
+    draw = np.random.default_rng(n)
     below = sum(serial(draw.normal(size=n).tolist()).p_value < 0.01 for _ in range(sets)) / sets
-    assert below <= 0.01 + 3 * math.sqrt(0.01 * 0.99 / sets)
+    assert below <= 0.01 + chance(0.01, sets)
 
 
 def test_values_that_alternate_are_worth_themselves_and_few_tell_nothing():

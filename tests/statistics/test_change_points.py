@@ -10,9 +10,7 @@ from assay.statistics.autocorrelation import correlation_time
 from assay.statistics.intervals import LEAST_BATCHES, batch_means
 from assay.statistics.steadiness import FALSE_ALARM_SHARE, LEAST_VALUES, change_points, detectable, mser5
 from rows import each
-
-SETS = 150
-AR_SETS_ERROR = 3 * math.sqrt(FALSE_ALARM_SHARE * (1 - FALSE_ALARM_SHARE) / SETS)
+from sizes import chance, few_and_many
 
 
 def noise(name, count, correlation, kind="normal", spread=0.06):
@@ -32,16 +30,18 @@ def changed(values, *levels):
     ]
 
 
+@few_and_many("sets", 40, 150)
 @each("count correlation", (120, 0.0), (120, 0.3), (120, 0.6), (120, 0.8), (60, 0.0), (60, 0.6), (20, 0.3), (40, 0.3))
 @each("kind spread", ("normal", 0.06), ("lognormal", 0.3))
-def test_noise_alone_seldom_seems_to_change(count, correlation, kind, spread):
-    found = [change_points(noise((count, correlation, kind, one), count, correlation, kind, spread)) for one in range(SETS)]
-    assert sum(len(one) > 1 for one in found) / SETS <= FALSE_ALARM_SHARE + AR_SETS_ERROR
+def test_noise_alone_seldom_seems_to_change(count, correlation, kind, spread, sets):
+    found = [change_points(noise((count, correlation, kind, one), count, correlation, kind, spread)) for one in range(sets)]
+    assert sum(len(one) > 1 for one in found) / sets <= FALSE_ALARM_SHARE + chance(FALSE_ALARM_SHARE, sets)
 
 
-def test_without_a_memory_a_false_alarm_is_rare():
-    found = [change_points(noise(("white", one), 120, 0.0, "lognormal", 0.3)) for one in range(400)]
-    assert sum(len(one) > 1 for one in found) <= 400 * 0.005 + 3 * math.sqrt(400 * 0.005)
+@few_and_many("sets", 100, 400)
+def test_without_a_memory_a_false_alarm_is_rare(sets):
+    found = [change_points(noise(("white", one), 120, 0.0, "lognormal", 0.3)) for one in range(sets)]
+    assert sum(len(one) > 1 for one in found) <= sets * (0.005 + chance(0.005, sets))
 
 
 @each(
@@ -63,13 +63,14 @@ def test_changes_are_found_as_many_as_there_are_and_where_they_are(levels, corre
     assert hits / 60 >= least
 
 
+@few_and_many("sets", 60, 150)
 @each("count", 60, 120)
-def test_what_is_called_detectable_is_found_in_eight_of_ten(count):
+def test_what_is_called_detectable_is_found_in_eight_of_ten(count, sets):
     found = 0
-    for one in range(SETS):
+    for one in range(sets):
         values = noise(("detectable", count, one), count, 0.0)
         found += len(change_points(changed(values, (0.5, 1 + detectable(values))))) == 2
-    assert 0.8 - 3 * math.sqrt(0.16 / SETS) <= found / SETS <= 0.95
+    assert 0.8 - chance(0.8, sets) <= found / sets <= 0.95
 
 
 def test_levels_are_the_means_of_their_stretches_and_a_long_memory_has_no_interval():
@@ -105,12 +106,13 @@ def test_the_correlation_time_is_that_of_the_process(correlation):
     assert correlation_time([value - mean for value in values]) == pytest.approx((1 + correlation) / (1 - correlation), rel=0.15)
 
 
+@few_and_many("sets", 100, 300)
 @each("correlation least had", (0.0, 0.93, 0.9), (0.3, 0.91, 0.9), (0.6, 0.85, 0.4))
-def test_batch_means_hold_the_mean(correlation, least, had):
-    found = [batch_means(noise(("batches", correlation, one), 120, correlation)) for one in range(300)]
+def test_batch_means_hold_the_mean(correlation, least, had, sets):
+    found = [batch_means(noise(("batches", correlation, one), 120, correlation)) for one in range(sets)]
     known = [one.mean for one in found if one.mean is not None]
     held = sum(mean.low <= 1 <= mean.high for mean in known) / len(known)
-    assert len(known) / 300 >= had
+    assert len(known) / sets >= had
     assert held >= least - 3 * math.sqrt(0.05 * 0.95 / len(known)) / 2
 
 

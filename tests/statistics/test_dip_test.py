@@ -1,5 +1,4 @@
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -8,6 +7,7 @@ from hypothesis import strategies as st
 
 from assay.statistics.dip_test import CRITICAL, critical, dip, has_several_modes, modes
 from rows import each
+from sizes import chance, few_and_many
 
 
 def by_linear_programs(values):
@@ -72,15 +72,16 @@ def test_known_dips_modes_and_critical_values():
     assert critical(10_000) == CRITICAL[-1][1]
 
 
+@few_and_many("sets", 500, 1500)
 @each("n", 6, 10, 25)
-def test_evenly_drawn_values_are_beyond_the_critical_value_in_a_fortieth(n):
-    draw, sets = np.random.default_rng(100 + n), 1500
+def test_evenly_drawn_values_are_beyond_the_critical_value_in_a_fortieth(n, sets):
+    draw = np.random.default_rng(100 + n)
     beyond = sum(has_several_modes(draw.random(n).tolist()) for _ in range(sets)) / sets
-    assert abs(beyond - 0.025) <= 3 * math.sqrt(0.025 * 0.975 / sets)
+    assert abs(beyond - 0.025) <= chance(0.025, sets)
 
 
 def test_normal_values_are_accused_less_often_and_two_groups_always():
-    draw, sets = np.random.default_rng(1), 1000
+    draw, sets = np.random.default_rng(1), 400
     assert sum(has_several_modes(draw.normal(size=10).tolist()) for _ in range(sets)) / sets <= 0.02
     draw = np.random.default_rng(2)
     for n in (3, 5, 10, 50):
