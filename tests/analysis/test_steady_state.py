@@ -119,10 +119,7 @@ def test_where_there_is_no_course_it_is_said():
         SteadyState(reached=True, round_ns=10**9, rounds=12, from_ns=7 * 10**9, to_ns=12 * 10**9),
         "steady from 7 s on, five rounds of 1 s alike; ",
     ),
-    (
-        SteadyState(reached=False, round_ns=10**9, rounds=12),
-        "not steady: no five consecutive rounds alike in 12 rounds of 1 s",
-    ),
+    (SteadyState(reached=False, round_ns=10**9, rounds=12), "not steady: no five consecutive rounds alike in 12 rounds of 1 s"),
 )
 def test_rounds_are_said_where_there_are_some(state, text):
     found = of(noise("rounds", spread=0.01), steady=state)

@@ -133,10 +133,7 @@ def test_a_write_of_a_mix_without_writes_uses_nothing_and_is_still_a_sample():
 
 def test_a_capacity_that_was_measured_brings_its_interval():
     machine = 'device_write = { notebook = "lab", measure = "stream.write.bytes_per_s" }'
-    told = asked(
-        MACHINE.format(machine='device_write = "25 MB/s"'),
-        new=with_devices(samples(NEW, spread=0.01)),
-    )
+    told = asked(MACHINE.format(machine='device_write = "25 MB/s"'), new=with_devices(samples(NEW, spread=0.01)))
     found = asked(
         MACHINE.format(machine=machine),
         new=with_devices(samples(NEW, spread=0.01)),
@@ -281,11 +278,7 @@ def test_ranges_as_people_write_them(share):
 @each(
     "share multiplier said",
     ("20 %", "7", "The load exceeds the capacity: the machine does not carry it."),
-    (
-        "20 %",
-        "[4, 7]",
-        "does not carry it. The lower end is 80 %; requests queue: each takes 2.78 times",
-    ),
+    ("20 %", "[4, 7]", "does not carry it. The lower end is 80 %; requests queue: each takes 2.78 times"),
     ("20 %", "[2, 9]", "does not carry it. The lower end is 40 %."),
     (
         "20 %",
@@ -293,11 +286,7 @@ def test_ranges_as_people_write_them(share):
         "each takes 5.26 times its service time (M/M/m), 1.56 at the lower end. At the upper end the machine does not carry",
     ),
     ("10 %", "[1, 11]", "busy (10 % to 110 %). At the upper end the machine does not carry the load. Utilisation"),
-    (
-        "10 %",
-        "[4, 8]",
-        "At the upper end, above 70 %, requests queue: each takes 1.56 (1.19 to 2.78) times",
-    ),
+    ("10 %", "[4, 8]", "At the upper end, above 70 %, requests queue: each takes 1.56 (1.19 to 2.78) times"),
 )
 def test_what_waiting_does_is_told_without_endless_times(share, multiplier, said):
     text = f'multiplier = {multiplier}\n[production]\nused = "{share}"\ncpus = 2\n[machine]\ncpus = 2\n'
@@ -411,11 +400,7 @@ speed = 0
     (FILE.format(production=f'{SHARE}\nmix = {{ read = "70 %" }}', new=""), 5, "shares of 70 % together"),
     (FILE.format(production=f'{SHARE}\nmix = {{ read = "x", write = "y" }}', new=""), 5, "'x'"),
     (FILE.format(production=RATES + '\nmix = { read = "100 %" }', new=""), 4, "a mix beside operations"),
-    (
-        FILE.format(production=SHARE, new="") + '[old]\nnotebook = "new"\n[machine.device_read]\n',
-        12,
-        "given as CPU utilisation",
-    ),
+    (FILE.format(production=SHARE, new="") + '[old]\nnotebook = "new"\n[machine.device_read]\n', 12, "given as CPU utilisation"),
 )
 def test_a_mistake_is_told_where_it_stands(text, line, found):
     told = mistakes(text, new=samples(NEW))

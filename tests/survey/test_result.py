@@ -66,10 +66,7 @@ def test_sums_over_bands_are_the_total(listed):
 
 @given(files, st.integers(min_value=0, max_value=3000 * DAY_NS), st.integers(min_value=0, max_value=2**50))
 def test_filters_that_complement_each_other_part_the_tree(listed, age_ns, size):
-    pairs = [
-        (Filters(older_ns=age_ns), Filters(newer_ns=age_ns)),
-        (Filters(least_bytes=size + 1), Filters(most_bytes=size)),
-    ]
+    pairs = [(Filters(older_ns=age_ns), Filters(newer_ns=age_ns)), (Filters(least_bytes=size + 1), Filters(most_bytes=size))]
     whole = counted(listed)
     for filters in pairs:
         parts = [counted(listed, keeper(one, FileTime.MODIFIED, NOW_NS)) for one in filters]

@@ -19,16 +19,7 @@ from assay.survey.result import Counting, Survey, Trouble, Walked
 from rows import each
 from survey_trees import NOW_NS
 
-MET = Walked(
-    directories=3,
-    others=0,
-    vanished=0,
-    unread=0,
-    first_unread=(),
-    elsewhere=0,
-    first_elsewhere=(),
-    touched=0,
-)
+MET = Walked(directories=3, others=0, vanished=0, unread=0, first_unread=(), elsewhere=0, first_elsewhere=(), touched=0)
 
 
 def survey(*files, clock=FileTime.MODIFIED, filters=None, said=(), **walked):

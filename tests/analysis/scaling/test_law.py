@@ -43,12 +43,7 @@ def answered(value, *, factors=None, compare=None, measure=made.RATE, blocks=5, 
     table = cells(asked, plan, runs, no_evidence)
     found = comparisons(asked, table, runs)
     return Results(
-        experiment=asked,
-        plan=plan,
-        runs=tuple(runs),
-        cells=table,
-        comparisons=found,
-        scaling=scaling(asked, table, found),
+        experiment=asked, plan=plan, runs=tuple(runs), cells=table, comparisons=found, scaling=scaling(asked, table, found)
     )
 
 
@@ -141,10 +136,7 @@ def test_no_break_even_is_made_up():
 @each(
     "gap text",
     (1.001, r"no significant difference at any number from 1 to 16 clients: a break-even stays open"),
-    (
-        1.012,
-        r"new is above old from 1 to 16 clients by the means, within noise at [\d, ]+: a break-even there stays open",
-    ),
+    (1.012, r"new is above old from 1 to 16 clients by the means, within noise at [\d, ]+: a break-even there stays open"),
 )
 def test_noise_neither_shows_nor_excludes_a_break_even(gap, text):
     arms = {"old": lambda n: usl(n, one=100), "new": lambda n: usl(n, one=100 * gap)}
