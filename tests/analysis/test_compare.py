@@ -140,7 +140,7 @@ def test_runs_that_do_not_count_are_named():
     assert invalid.unfiltered.value > invalid.estimate.value
 
 
-def test_runs_that_a_rule_excluded_are_shown_counted_in_too():
+def test_a_cell_says_how_many_clean_runs_it_rests_on_and_excluded_ones_are_shown():
     asked, plan, runs = experiment_of(lambda t, _: 100.0 * (1.2 if t.levels["target"] == "xfs" else 1) * (1 + t.block / 100))
     (found,) = answer(asked, plan, runs)
     assert found.unfiltered is None
@@ -153,6 +153,12 @@ def test_runs_that_a_rule_excluded_are_shown_counted_in_too():
     assert found.unfiltered.value > 1.5
     assert "including excluded runs: 1.8 times" in statement(asked, found).replace("1.83", "1.8")
     assert found.conclusion is Conclusion.MATTERS, "the answer is that of the runs that count"
+    asked, plan, runs = experiment_of(lambda t, _: 100.0 + t.block)
+    few = tuple(made.disturbed(one) if one.run.trial.block < 2 else one for one in runs)
+    for cell in cells(asked, plan, few, no_evidence):
+        assert (cell.estimate.n, cell.unfiltered.n, len(cell.excluded)) == (3, 5, 2)
+    most = tuple(made.disturbed(one) if one.run.trial.block < 3 else one for one in runs)
+    assert all((cell.estimate.n, cell.unfiltered) == (5, None) for cell in cells(asked, plan, most, no_evidence))
 
 
 @each("noisy pairs", ((), 5), ((1,), 4), ((1, 3), 3), ((0, 1, 3), 5))
@@ -169,15 +175,6 @@ def test_a_pair_that_noise_disturbed_counts_only_where_too_few_are_clean(noisy, 
 
 def matches(judged, noisy):
     return noisy.get(judged.run.trial.block) == judged.run.trial.levels["target"]
-
-
-def test_a_cell_says_how_many_clean_runs_it_rests_on():
-    asked, plan, runs = experiment_of(lambda t, _: 100.0 + t.block)
-    few = tuple(made.disturbed(one) if one.run.trial.block < 2 else one for one in runs)
-    for cell in cells(asked, plan, few, no_evidence):
-        assert (cell.estimate.n, cell.unfiltered.n, len(cell.excluded)) == (3, 5, 2)
-    most = tuple(made.disturbed(one) if one.run.trial.block < 3 else one for one in runs)
-    assert all((cell.estimate.n, cell.unfiltered) == (5, None) for cell in cells(asked, plan, most, no_evidence))
 
 
 @each("n", 0, 1, 2)

@@ -34,7 +34,7 @@ def of(one, *paths):
     return next(effect for effect in one.effects if tuple(step.factor for step in effect.steps) == paths)
 
 
-def test_the_answer_names_first_what_matters_most():
+def test_what_matters_most_and_each_level_are_told():
     (one,) = answered(FULL, (2, 2, 2), plain_effects).sensitivity
     text = r"spool.create.ops_per_s: spool.a matters most: -3\d(\.\d)? % \(-\d\d(\.\d)? to -3\d(\.\d)?\) with 1 instead of 0\. "
     assert re.match(text, said(one)), said(one)
@@ -42,9 +42,28 @@ def test_the_answer_names_first_what_matters_most():
     assert "No relevant effect: spool.c " in said(one)
     assert [effect.steps[0].factor for effect in one.effects if len(effect.steps) == 1] == ["spool.a", "spool.b", "spool.c"]
     assert one.verdict is VerdictState.SOUND
+    (one,) = answered(FULL, (3, 2, 2), lambda levels: (100.0, 150.0, 250.0)[levels["spool.a"]]).sensitivity
+    own = [effect for effect in one.effects if len(effect.steps) == 1]
+    found = {effect.steps[0].level: effect.ratio.value for effect in own if effect.steps[0].factor == "spool.a"}
+    assert found[1] == pytest.approx(1.5, rel=0.02)
+    assert said(one).count("spool.a") == 1, "the largest step stands for the factor"
+    assert "spool.a matters most: 2.5 times (2." in said(one).replace("2.49", "2.5").replace("2.51", "2.5")
 
 
-def test_what_two_factors_do_together_is_found_and_told():
+def test_pairs_are_told_as_a_design_mixes_them():
+    (one,) = answered(FRACTION, (2, 2, 2, 2), planted).sensitivity
+    mixed = of(one, "spool.a", "spool.c")
+    assert [tuple(step.factor for step in steps) for steps in mixed.mixed_with] == [("spool.b", "spool.d")]
+    assert mixed.within is None
+    assert "spool.a with spool.c, or spool.b with spool.d (aliased)" in said(one)
+    assert one.tested == len(one.effects) == 7
+    (one,) = answered(SCREEN, (2, 2, 2, 2, 2), planted).sensitivity
+    assert all(len(effect.steps) == 1 for effect in one.effects)
+    assert of(one, "spool.d").conclusion is Conclusion.MATTERS, "spool.d does nothing: it stands for spool.a with spool.c"
+    assert "may be an interaction of two other factors" in said(one)
+    assert "aliased with spool.a with spool.c" in effect_said(of(one, "spool.d"))
+    (larger,) = answered(SCREEN, (2,) * 9, plain_effects).sensitivity
+    assert "may be an interaction of two other factors" in said(larger), "here only in part"
     (one,) = answered(FULL, (2, 2, 2), planted).sensitivity
     both = of(one, "spool.a", "spool.c")
     assert both.ratio.low <= 1.4 <= both.ratio.high
@@ -55,34 +74,6 @@ def test_what_two_factors_do_together_is_found_and_told():
     assert said(one).split(". Together")[0].count("with 1 instead of 0 on average") == 2, "each is another with the other"
     assert "spool.b +2.2 % (+1.6 to +2.9) with 1 instead of 0." in said(one)
     assert of(one, "spool.b", "spool.c").conclusion is Conclusion.EQUIVALENT
-
-
-def test_pairs_that_a_fraction_mixes_are_told_as_one():
-    (one,) = answered(FRACTION, (2, 2, 2, 2), planted).sensitivity
-    mixed = of(one, "spool.a", "spool.c")
-    assert [tuple(step.factor for step in steps) for steps in mixed.mixed_with] == [("spool.b", "spool.d")]
-    assert mixed.within is None
-    assert "spool.a with spool.c, or spool.b with spool.d (aliased)" in said(one)
-    assert one.tested == len(one.effects) == 7
-
-
-def test_a_screening_says_that_pairs_may_be_behind_its_effects():
-    (one,) = answered(SCREEN, (2, 2, 2, 2, 2), planted).sensitivity
-    assert all(len(effect.steps) == 1 for effect in one.effects)
-    assert of(one, "spool.d").conclusion is Conclusion.MATTERS, "spool.d does nothing: it stands for spool.a with spool.c"
-    assert "may be an interaction of two other factors" in said(one)
-    assert "aliased with spool.a with spool.c" in effect_said(of(one, "spool.d"))
-    (larger,) = answered(SCREEN, (2,) * 9, plain_effects).sensitivity
-    assert "may be an interaction of two other factors" in said(larger), "here only in part"
-
-
-def test_each_level_of_a_factor_stands_against_its_baseline():
-    (one,) = answered(FULL, (3, 2, 2), lambda levels: (100.0, 150.0, 250.0)[levels["spool.a"]]).sensitivity
-    own = [effect for effect in one.effects if len(effect.steps) == 1]
-    found = {effect.steps[0].level: effect.ratio.value for effect in own if effect.steps[0].factor == "spool.a"}
-    assert found[1] == pytest.approx(1.5, rel=0.02)
-    assert said(one).count("spool.a") == 1, "the largest step stands for the factor"
-    assert "spool.a matters most: 2.5 times (2." in said(one).replace("2.49", "2.5").replace("2.51", "2.5")
 
 
 def test_where_nothing_matters_that_is_the_answer():
@@ -102,15 +93,12 @@ def test_an_effect_that_turns_round_with_another_factor_is_not_called_none():
     assert re.search(r"No relevant effect: .*spool.b \S+ % \(.*\) with 1 instead of 0 on average", said(one))
 
 
-def test_lower_is_better_is_said():
-    (one,) = answered(ALONE, (2, 2), plain_effects, measures=(made.LATENCY,)).sensitivity
-    assert said(one).endswith("Lower is better.")
-
-
 def test_all_effects_of_all_measures_are_held_together():
     both = answered(FULL, (2, 2), plain_effects, measures=(made.RATE, made.LATENCY)).sensitivity
     assert [one.tested for one in both] == [6, 6]
     assert all(effect.adjusted_p_value >= effect.p_value for one in both for effect in one.effects)
+    (one,) = answered(ALONE, (2, 2), plain_effects, measures=(made.LATENCY,)).sensitivity
+    assert said(one).endswith("Lower is better.")
 
 
 @few_and_many("sets", 20, 60)
@@ -152,14 +140,11 @@ def test_what_the_plan_says_it_can_detect_it_detects(kind, levels, sets):
     assert abs(np.mean(seen) - 0.8) <= chance(0.8, sets)
 
 
-def test_a_failed_run_is_left_out_and_the_rest_still_answers():
+def test_missing_runs_and_combinations_cost_what_they_must():
     results = answered(FULL, (2, 2, 2), plain_effects, lost=lambda trial: trial.id == 7)
     (one,) = results.sensitivity
     assert set(one.excluded) == {"0007/1"}
     assert of(one, "spool.a").ratio.value == pytest.approx(0.62, rel=0.02)
-
-
-def test_without_a_combination_nothing_is_claimed():
     (one,) = answered(
         FULL, (2, 2), plain_effects, lost=lambda trial: trial.levels["spool.a"] == trial.levels["spool.b"] == 1
     ).sensitivity

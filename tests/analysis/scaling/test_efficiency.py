@@ -75,16 +75,13 @@ def finding_of(state, limiter):
     return replace(made.finding("x", state, Severity.QUALIFIES), limiter=limiter)
 
 
-def test_the_figures_of_case_b_give_85_percent():
+def test_the_figures_of_case_b_give_85_percent_also_from_a_larger_baseline():
     (one,) = compared(CASE_B).comparisons
     assert one.parallel_efficiency.value == pytest.approx(12633 / 7410 / 2)
     assert one.parallel_efficiency.low == pytest.approx(one.ratio.low / 2)
     assert one.parallel_efficiency.high == pytest.approx(one.ratio.high / 2)
     assert (one.parallel_efficiency.unit, one.parallel_efficiency.n, one.limiter) == ("share", 5, None)
     assert said(one).endswith("; parallel efficiency 85 %, 2 clients against 1 (95 % interval 85 % to 85 %)")
-
-
-def test_a_baseline_that_is_not_the_smallest():
     (one,) = compared({4: 4000.0, 1: 1250.0}, levels=(4, 1)).comparisons
     assert one.parallel_efficiency.value == pytest.approx(1.25)
     assert "parallel efficiency 125 %, 1 client against 4" in said(one)
@@ -134,17 +131,17 @@ def test_what_held_the_larger_load_back_makes_it_a_lower_bound(finding, limit):
     assert (f"; lower bound, {limit})" in said(one)) == (limit is not None)
 
 
-def test_a_limit_of_the_smaller_load_or_of_few_runs_says_nothing():
+def test_a_limit_of_one_load_bounds_or_says_nothing():
     plain = made.finding("x")
     (one,) = compared(CASE_B, finding=lambda trial: LIMITED if trial.levels["clients"] == 1 else plain).comparisons
     assert one.limiter is None
     (one,) = compared(CASE_B, finding=lambda trial: LIMITED if trial.block < 2 else plain).comparisons
     assert one.limiter is None
-
-
-def test_a_limit_of_a_larger_baseline_bounds_from_above():
     (one,) = compared({2: 12633.0, 1: 7410.0}, levels=(2, 1), finding=lambda trial: LIMITED).comparisons
     assert "; upper bound, limited by" in said(one)
+    (one,) = compared(CASE_B, load=processors("0"), path="spool.depth").comparisons
+    assert one.limiter is None
+    assert [listed(text) for text in ("0", "0-3", "0-2,5\n", "0,2,4")] == [1, 4, 4, 3]
 
 
 def processors(text):
@@ -159,31 +156,16 @@ def test_fewer_processors_than_clients(cpus, limit):
     assert limited(one) == (limit or "")
 
 
-def test_requests_in_flight_need_no_processor_each():
-    (one,) = compared(CASE_B, load=processors("0"), path="spool.depth").comparisons
-    assert one.limiter is None
-
-
-def test_lists_of_processors():
-    assert [listed(text) for text in ("0", "0-3", "0-2,5\n", "0,2,4")] == [1, 4, 4, 3]
-
-
-def test_terminal_and_report_tell_it():
+def test_terminal_and_report_tell_it_on_a_line_of_its_own():
     results = compared(CASE_B, finding=lambda trial: LIMITED)
     assert "parallel efficiency 85 %, 2 clients against 1" in tables.comparison_table(results)
     (headline,) = headlines.headlines(results)
     assert "parallel efficiency 85 %, 2 clients against 1" in line_text(results, headline)
     assert "lower bound, limited by the declared 50 MB/s of loop0" in line_text(results, headline)
-
-
-def test_the_first_sentence_leaves_it_to_a_line_of_its_own():
-    """With several levels the first sentence had so many figures that nobody could repeat it."""
+    # With several levels the first sentence had so many figures that nobody could repeat it.
     found = answer(compared(CASE_B))
     assert "parallel efficiency" not in words.opening(found)
     assert [one for one in words.following(found) if one.startswith("parallel efficiency 85 %, 2 clients against 1")]
-
-
-def test_several_conditions_are_told_as_a_span():
     (one,) = compared(CASE_B).comparisons
     two = replace(one, within={"file.size": 2}, parallel_efficiency=replace(one.parallel_efficiency, value=0.7))
     results = compared(CASE_B)

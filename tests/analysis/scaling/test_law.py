@@ -51,37 +51,28 @@ def usl(n, one=100.0, contention=0.0, coherency=0.0):
     return one * n / (1 + contention * (n - 1) + coherency * n * (n - 1))
 
 
-def test_a_peak_within_the_numbers_is_told_with_its_interval():
+def test_peaks_and_straight_lines_are_told_within_the_numbers():
     (one,) = answered(lambda levels: usl(levels["clients"], contention=0.05, coherency=0.02)).scaling
     assert one.kind is ScalingKind.LAW
     assert one.at.low <= math.sqrt(0.95 / 0.02) <= one.at.high
     assert "peaks at" in said(one)
-
-
-def test_where_no_law_fits_the_peak_lies_between_the_numbers_that_do_less():
+    (one,) = answered(lambda levels: usl(levels["clients"], contention=0.05, coherency=0.001)).scaling
+    assert one.at is None
+    assert "no peak from 1 to 16" in said(one)
+    (one,) = answered(lambda levels: usl(levels["clients"])).scaling
+    assert "grows in proportion up to 16 clients" in said(one)
+    assert "nothing follows for more" in said(one)
     rates = {1: 100.0, 2: 190.0, 4: 200.0, 8: 120.0, 16: 115.0}
     (one,) = answered(lambda levels: rates[levels["clients"]]).scaling
     assert (one.at.value, one.at.low, one.at.high) == (4, 2, 8)
     assert "peaks at 4 (2 to 8) clients and falls beyond: highest measured rate, since no law fits all numbers" in said(one)
-
-
-def test_where_no_law_fits_and_nothing_falls_the_numbers_are_told():
     rates = {1: 100.0, 2: 101.0, 4: 102.0, 8: 400.0, 16: 405.0}
     (one,) = answered(lambda levels: rates[levels["clients"]]).scaling
     assert one.at is None
     assert re.search(r"fits no scaling law: 16 clients do 4\.0\d times as much as 1 client; no peak from 1 to 16", said(one))
-
-
-def test_a_peak_beyond_the_numbers_is_not_claimed():
-    (one,) = answered(lambda levels: usl(levels["clients"], contention=0.05, coherency=0.001)).scaling
-    assert one.at is None
-    assert "no peak from 1 to 16" in said(one)
-
-
-def test_a_straight_line_says_nothing_of_more():
-    (one,) = answered(lambda levels: usl(levels["clients"])).scaling
-    assert "grows in proportion up to 16 clients" in said(one)
-    assert "nothing follows for more" in said(one)
+    factors = (Factor(path="spool.depth", levels=NUMBERS),)
+    (one,) = answered(lambda levels: usl(levels["spool.depth"], contention=0.2), factors=factors).scaling
+    assert re.search("16 requests in flight do .* times as much as 1 request in flight", said(one))
 
 
 @each(
@@ -100,12 +91,6 @@ def test_a_curve_that_flattens_is_told_by_what_was_measured(numbers, contention,
     assert re.search(text, said(one)), said(one)
 
 
-def test_what_is_in_flight_has_a_name_of_its_own():
-    factors = (Factor(path="spool.depth", levels=NUMBERS),)
-    (one,) = answered(lambda levels: usl(levels["spool.depth"], contention=0.2), factors=factors).scaling
-    assert re.search("16 requests in flight do .* times as much as 1 request in flight", said(one))
-
-
 def both(path, arms, numbers=NUMBERS):
     factors = (Factor(path="target", levels=("old", "new")), Factor(path="clients", levels=numbers))
     return {"factors": factors, "compare": path, "value": lambda levels: arms[levels["target"]](levels["clients"])}
@@ -115,7 +100,7 @@ def of(kind, results):
     return [one for one in results.scaling if one.kind is kind]
 
 
-def test_the_break_even_is_where_the_order_changes():
+def test_the_break_even_is_where_the_order_changes_and_none_is_made_up():
     arms = {"old": lambda n: usl(n, one=130, contention=0.3), "new": lambda n: usl(n, one=100, contention=0.1)}
     asked = both("target", arms)
     (one,) = of(ScalingKind.BREAK_EVEN, answered(asked.pop("value"), **asked))
@@ -123,9 +108,6 @@ def test_the_break_even_is_where_the_order_changes():
     assert one.at.low - 0.2 <= true <= one.at.high + 0.2, "the curve is joined by straight lines"
     assert "beyond it new is above old" in said(one)
     assert one.within == {"target": "new"}
-
-
-def test_no_break_even_is_made_up():
     arms = {"old": lambda n: usl(n, one=100), "new": lambda n: usl(n, one=120)}
     asked = both("target", arms)
     (one,) = of(ScalingKind.BREAK_EVEN, answered(asked.pop("value"), **asked))
