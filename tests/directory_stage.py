@@ -11,6 +11,7 @@ from assay.machine.ldap import LdapAccess
 from assay_process import Bench, kill
 from stat_stage import loop_disk
 
+ENGINE = targets_host.ENGINE
 PATHS = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 SERVERS = {"ldap_openldap": "slapd", "ldap_389ds": "ns-slapd"}
 """Kind of target -> its program."""
