@@ -2,18 +2,16 @@
 
 import contextlib
 import shutil
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
+import targets_host
 from assay import catalogue
-from assay.catalogue import resolved
+from assay.machine.ldap import LdapAccess
 from assay_process import Bench, kill
 from stat_stage import loop_disk
-from targets_host import setting
 
-ENGINE = Path(__file__).parent.parent / "src" / "assay" / "bin" / "assay-engine"
+ENGINE = targets_host.ENGINE
 PATHS = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 SERVERS = {"ldap_openldap": "slapd", "ldap_389ds": "ns-slapd"}
 """Kind of target -> its program."""
@@ -81,8 +79,19 @@ both = pytest.mark.parametrize("kind", [server(kind) for kind in SERVERS])
 
 def given(target, undo, scratch, **knobs):
     """A setting of a target with the defaults of its other knobs."""
-    made = setting(undo, scratch, **knobs)
-    return replace(made, knobs=resolved(catalogue.find("targets", target).knobs, made.knobs), engine=str(ENGINE))
+    return targets_host.given(catalogue.find("targets", target), undo, scratch, **knobs)
+
+
+def door(endpoint):
+    """How a client of this endpoint asks."""
+    known = endpoint.details
+    return LdapAccess(
+        url=endpoint.address,
+        bind_dn=str(known["bind_dn"]),
+        password_file=str(known["password_file"]),
+        ca_file=str(known.get("ca_file", "")),
+        starttls=known.get("starttls") == "on",
+    )
 
 
 def people(tmp_path, text=PEOPLE, name="people.ldif"):

@@ -1,10 +1,12 @@
 """What the tests of targets with a server share: trials of one target on this machine, and what may not be left of it."""
 
 import contextlib
+import ctypes
 import fcntl
 import os
 import secrets
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -12,22 +14,25 @@ import pytest
 
 from assay import catalogue, measures
 from assay.catalogue import FAMILY
-from assay.hosts.local import Local
+from assay.machine import mounted, nfs_clients
 from assay.records import CacheState, Experiment, Measure, Outcome, PathSpec
 from assay.targets import s3_versitygw
 from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
-from assay_process import MARK
-from targets_host import MIB, leftovers
+from assay_process import LET_GO, MARK
+from targets_host import HOST, MIB, leftovers, needs_root  # noqa: F401 - of all who have a server
 from trial_stage import bulk, engine, trial
 
-HOST = Local()
+CLONE_NEWNS = 0x20000
 SBIN = f"{os.environ['PATH']}:/usr/local/sbin:/usr/sbin:/sbin"
 OBSERVERS = ("block", "process_io", "page_cache", "server_process", "server_data", "server_network", "processes", "line", "cpu")
 WAN = PathSpec(name="wan", knobs={"rate": 12_500_000, "delay": 2_000_000, "queue": 500_000, "framing": "ethernet"})
 BUILT_SSHD = Path(__file__).parent.parent / ".build" / "sshd" / "usr" / "sbin" / "sshd"
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root")
 needs_fuse = pytest.mark.skipif(not Path("/dev/fuse").exists(), reason="no FUSE in this kernel")
+needs_client = pytest.mark.skipif(
+    not nfs_clients.CLIENT.exists() and not mounted.in_kernel(HOST, "nfs"),
+    reason="no NFS client: make clients (libnfs-dev, libfuse3-dev)",
+)
 
 
 def needs(*programs):
@@ -42,6 +47,21 @@ def alone(name):
     with Path(tempfile.gettempdir(), f"assay-tests-{name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+@contextlib.contextmanager
+def own_mounts():
+    """A mount namespace of this test alone: what it mounts is in no copy that others make of theirs, so nobody holds it."""
+    kernel, here, home = ctypes.CDLL(None, use_errno=True), Path.cwd(), os.open("/proc/self/ns/mnt", os.O_RDONLY)
+    assert kernel.unshare(CLONE_NEWNS) == 0, os.strerror(ctypes.get_errno())
+    try:
+        subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+        subprocess.run(["sh", "-c", LET_GO], check=True)
+        yield
+    finally:
+        assert kernel.setns(home, CLONE_NEWNS) == 0, os.strerror(ctypes.get_errno())
+        os.close(home)
+        os.chdir(here)
 
 
 def sshd():

@@ -20,3 +20,8 @@ def examples(number):
 def first_and_all(values, few=1):
     """Cases of one test: the first ones in every run, the others in `make long`."""
     return [value if at < few else pytest.param(value, marks=pytest.mark.long) for at, value in enumerate(values)]
+
+
+def chance(share, sets, errors=3):
+    """By how much a share of so many random sets may be off: three standard errors."""
+    return errors * (share * (1 - share) / sets) ** 0.5

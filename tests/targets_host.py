@@ -1,13 +1,22 @@
-"""What the tests of targets share: a live host, a ledger of their own, a setting, and what is left of a target."""
+"""What the tests of targets share: a live host, a setting, a target that is set up, and what is left of one."""
 
+import contextlib
+import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
-from assay.catalogue import Setting
+import pytest
+
+import assay
+from assay.catalogue import Setting, resolved
 from assay.hosts.local import Local
-from assay.records import Trial
+from assay.records import Place, Trial
+from assay.undo.ledger import Ledger
 
 MIB = 1 << 20
+ENGINE = Path(assay.__file__).parent / "bin" / "assay-engine"
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="loop devices, namespaces and mounts need root")
 
 
 def trial(number=1):
@@ -44,3 +53,69 @@ def rules(value):
 
 
 HOST = Local()
+
+
+def given(target, undo, scratch, needs_bytes=0, **knobs):
+    """A setting with the defaults of its other knobs, and the engine."""
+    made = setting(undo, scratch, needs_bytes=needs_bytes, **knobs)
+    return replace(made, knobs=resolved(target.knobs, made.knobs), engine=str(ENGINE))
+
+
+def refused_elsewhere(target, setting, kind):
+    """Attach it to a client on another host."""
+    place = Place(target="t", host="local", kind=kind, address="http://h" if kind.value == "bucket" else "198.18.0.2")
+    target.attach(Local("c.1"), setting, place, 0)
+
+
+class Placed:
+    """A target that was set up, and the clients that have it."""
+
+    def __init__(self, target, setting):
+        self.target, self.setting, self.ends = target, setting, []
+        self.place = target.prepare(HOST, setting)
+
+    def attached(self, client=0):
+        """Give it to a client."""
+        self.ends.append(self.target.attach(HOST, self.setting, self.place, client))
+        return self.ends[-1]
+
+    def facts(self):
+        return dict(self.target.facts(HOST, self.place))
+
+    def event(self, action, way="do"):
+        """Let an event happen, or take it `back`."""
+        getattr(self.target.events[action], way)(HOST, self.setting, self.place)
+
+    def end(self):
+        """Take it from all clients, and tear it down."""
+        while self.ends:
+            self.target.detach(HOST, self.setting, self.ends.pop())
+        if self.place:
+            self.target.teardown(HOST, self.setting, self.place)
+        self.place = None
+
+
+@contextlib.contextmanager
+def placing(target, tmp_path, **always):
+    """Yield what sets a target up with these knobs; at the end all is torn down, and nothing may be left of it."""
+    ledger, scratch, made, failed = Ledger(tmp_path / "ledger"), tmp_path / "scratch", [], []
+    scratch.mkdir()
+
+    def place(**knobs):
+        try:
+            made.append(Placed(target, given(target, ledger, scratch, **{**always, **knobs})))
+        except BaseException as error:
+            failed.append(error)
+            raise
+        return made[-1]
+
+    place.ledger, place.scratch = ledger, scratch
+    place.check = lambda **knobs: target.check(HOST, given(target, ledger, scratch, **{**always, **knobs}))
+    yield place
+    for one in made:
+        one.end()
+    undone = ledger.unwind()
+    ledger.close()
+    assert [one for one in undone if one.state == "left"] == []
+    assert undone == () or failed, "what was torn down leaves nothing in the ledger"
+    assert leftovers(scratch) == ([], [], [])

@@ -84,6 +84,15 @@ class Laboratory:
             observers=tuple(catalogue.find("observers", name) for name in observers),
         )
 
+    def conduct(self, *workloads, observers=(), **levels):
+        """Run one trial of these workloads."""
+        lab = self.lab(*workloads, observers=observers)
+        lab.install()
+        try:
+            return lab.run(trial(**levels), 1)
+        finally:
+            lab.remove()
+
     def left(self):
         """Files, ledger entries."""
         return sorted(path.name for path in self.work.iterdir()), self.ledger.unwind()

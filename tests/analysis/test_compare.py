@@ -28,6 +28,8 @@ from assay.records import (
     WorkSide,
 )
 from assay.records import ExclusionReason as Reason
+from rows import each
+from sizes import chance, few_and_many
 
 
 def no_evidence(run: str) -> Observations:
@@ -63,7 +65,7 @@ def test_a_limit_below_the_clients_is_not_compared_and_takes_nothing_from_their_
     assert [one.tested for one in answer(replace(both, requirements=(required,)), plan, judged)] == [2, 2]
 
 
-def test_a_difference_that_matters():
+def test_a_difference_that_matters_and_of_latencies_lower_is_better():
     (found,) = answer(*experiment_of(lambda t, _: 100.0 * (1.2 if t.levels["target"] == "xfs" else 1) * (1 + t.block / 100)))
     assert found.conclusion is Conclusion.MATTERS
     assert (found.baseline, found.candidate, found.factor, found.interleaved) == ("ext4", "xfs", "target", True)
@@ -73,6 +75,8 @@ def test_a_difference_that_matters():
     assert statement(made.experiment(), found) == (
         "spool create: operations per second: xfs is faster: 1.200 times the rate of ext4 (95 % interval 1.200 to 1.200)"
     )
+    asked, plan, runs = experiment_of(lambda t, _: 100.0 + 20 * (t.levels["target"] == "xfs"), measures=(made.LATENCY,))
+    assert "xfs is slower: it takes 1.200 times as long as ext4" in statement(asked, answer(asked, plan, runs)[0])
 
 
 def test_every_two_levels_are_held_against_each_other_where_the_file_asks_for_it():
@@ -90,19 +94,11 @@ def test_every_two_levels_are_held_against_each_other_where_the_file_asks_for_it
     assert [one.levels for one in found] == [{"target": "xfs"}, {"target": "btrfs"}]
 
 
-def test_lower_is_better_for_latencies():
-    asked, plan, runs = experiment_of(lambda t, _: 100.0 + 20 * (t.levels["target"] == "xfs"), measures=(made.LATENCY,))
-    assert "xfs is slower: it takes 1.200 times as long as ext4" in statement(asked, answer(asked, plan, runs)[0])
-
-
-def test_pairs_take_out_what_blocks_share():
+def test_pairs_take_out_what_blocks_share_and_conditions_are_kept_apart():
     draw = np.random.default_rng(1)
     block = np.exp(draw.normal(0, 0.3, 5))
     (found,) = answer(*experiment_of(lambda t, _: block[t.block] * (1.001 if t.levels["target"] == "xfs" else 1.0)))
     assert found.conclusion is Conclusion.IMMATERIAL
-
-
-def test_conditions_are_kept_apart():
     found = answer(*experiment_of(lambda t, _: 10.0 * int(t.levels["clients"]), clients=(1, 2, 4)))
     assert [one.within for one in found] == [{"clients": 1}, {"clients": 2}, {"clients": 4}]
     assert {one.conclusion for one in found} == {Conclusion.EQUIVALENT}
@@ -144,7 +140,7 @@ def test_runs_that_do_not_count_are_named():
     assert invalid.unfiltered.value > invalid.estimate.value
 
 
-def test_runs_that_a_rule_excluded_are_shown_counted_in_too():
+def test_a_cell_says_how_many_clean_runs_it_rests_on_and_excluded_ones_are_shown():
     asked, plan, runs = experiment_of(lambda t, _: 100.0 * (1.2 if t.levels["target"] == "xfs" else 1) * (1 + t.block / 100))
     (found,) = answer(asked, plan, runs)
     assert found.unfiltered is None
@@ -157,9 +153,15 @@ def test_runs_that_a_rule_excluded_are_shown_counted_in_too():
     assert found.unfiltered.value > 1.5
     assert "including excluded runs: 1.8 times" in statement(asked, found).replace("1.83", "1.8")
     assert found.conclusion is Conclusion.MATTERS, "the answer is that of the runs that count"
+    asked, plan, runs = experiment_of(lambda t, _: 100.0 + t.block)
+    few = tuple(made.disturbed(one) if one.run.trial.block < 2 else one for one in runs)
+    for cell in cells(asked, plan, few, no_evidence):
+        assert (cell.estimate.n, cell.unfiltered.n, len(cell.excluded)) == (3, 5, 2)
+    most = tuple(made.disturbed(one) if one.run.trial.block < 3 else one for one in runs)
+    assert all((cell.estimate.n, cell.unfiltered) == (5, None) for cell in cells(asked, plan, most, no_evidence))
 
 
-@pytest.mark.parametrize(("noisy", "pairs"), [((), 5), ((1,), 4), ((1, 3), 3), ((0, 1, 3), 5)])
+@each("noisy pairs", ((), 5), ((1,), 4), ((1, 3), 3), ((0, 1, 3), 5))
 def test_a_pair_that_noise_disturbed_counts_only_where_too_few_are_clean(noisy, pairs):
     asked, plan, runs = experiment_of(lambda t, _: 100.0 * (1.2 if t.levels["target"] == "xfs" else 1) * (1 + t.block / 100))
     first = dict.fromkeys(noisy[:1], "ext4") | dict.fromkeys(noisy[1:], "xfs")
@@ -175,23 +177,7 @@ def matches(judged, noisy):
     return noisy.get(judged.run.trial.block) == judged.run.trial.levels["target"]
 
 
-def test_a_cell_says_how_many_clean_runs_it_rests_on():
-    asked, plan, runs = experiment_of(lambda t, _: 100.0 + t.block)
-    few = tuple(made.disturbed(one) if one.run.trial.block < 2 else one for one in runs)
-    for cell in cells(asked, plan, few, no_evidence):
-        assert (cell.estimate.n, cell.unfiltered.n, len(cell.excluded)) == (3, 5, 2)
-    most = tuple(made.disturbed(one) if one.run.trial.block < 3 else one for one in runs)
-    assert all((cell.estimate.n, cell.unfiltered) == (5, None) for cell in cells(asked, plan, most, no_evidence))
-
-
-def test_zero_and_negative_rates_are_no_numbers():
-    asked, plan, runs = experiment_of(lambda t, _: 0.0 if t.block == 0 else 5.0)
-    found = cells(asked, plan, runs, no_evidence)
-    assert all(why == Exclusion(reason=Reason.NOT_POSITIVE, value=0.0) for cell in found for why in cell.excluded.values())
-    assert [cell.estimate.n for cell in found if cell.estimate] == [4, 4]
-
-
-@pytest.mark.parametrize("n", [0, 1, 2])
+@each("n", 0, 1, 2)
 def test_fewer_than_three_pairs_decide_nothing(n):
     asked, plan, runs = experiment_of(lambda t, _: 100.0 * (2 if t.levels["target"] == "xfs" else 1))
     few = tuple(judged for judged in runs if judged.run.trial.block < n)
@@ -201,7 +187,7 @@ def test_fewer_than_three_pairs_decide_nothing(n):
     assert found.ratio is None or found.ratio.low is None
 
 
-def test_arms_that_ran_one_after_the_other_are_not_interleaved():
+def test_what_is_compared_ran_interleaved_and_nothing_else_is():
     asked, plan, runs = experiment_of(lambda t, _: 100.0 + t.block)
     from dataclasses import replace
 
@@ -212,6 +198,14 @@ def test_arms_that_ran_one_after_the_other_are_not_interleaved():
     )
     assert answer(asked, plan, runs)[0].interleaved
     assert not answer(asked, plan, apart)[0].interleaved
+    from dataclasses import replace
+
+    asked, plan, runs = experiment_of(lambda t, _: 1.0)
+    assert answer(replace(asked, compare=None), plan, runs) == ()
+    asked, plan, runs = experiment_of(lambda t, _: 0.0 if t.block == 0 else 5.0)
+    found = cells(asked, plan, runs, no_evidence)
+    assert all(why == Exclusion(reason=Reason.NOT_POSITIVE, value=0.0) for cell in found for why in cell.excluded.values())
+    assert [cell.estimate.n for cell in found if cell.estimate] == [4, 4]
 
 
 def sitting_values(drift, seed=2):
@@ -219,7 +213,7 @@ def sitting_values(drift, seed=2):
     return lambda t, _: 100.0 * math.exp(drift * t.sitting + draw.normal(0, 0.005))
 
 
-def test_sittings_are_compared_unpaired_and_it_is_said():
+def test_going_back_shows_a_planted_drift_and_keeps_the_answer_without():
     asked, plan, runs = experiment_of(sitting_values(0.0), change=Change.MANUAL)
     (found,) = answer(asked, plan, runs)
     assert not found.interleaved
@@ -227,29 +221,16 @@ def test_sittings_are_compared_unpaired_and_it_is_said():
     assert found.ratio is not None
     assert (found.ratio.method, found.baseline_sittings) == (Method.UNPAIRED_GEOMETRIC, 1)
     assert "returns = 1" in statement(asked, found)
-
-
-def test_going_back_shows_a_planted_drift_and_takes_the_difference_away():
     asked, plan, runs = experiment_of(sitting_values(0.1), change=Change.MANUAL)
     assert answer(asked, plan, runs)[0].conclusion is Conclusion.MATTERS, "without going back a drift looks like a difference"
     asked, plan, runs = experiment_of(sitting_values(0.1), change=Change.MANUAL, returns=1)
     (found,) = answer(asked, plan, runs)
     assert found.conclusion is Conclusion.UNDECIDED
-
-
-def test_going_back_without_drift_keeps_the_answer():
     asked, plan, runs = experiment_of(sitting_values(0.0), change=Change.MANUAL, returns=1)
     assert answer(asked, plan, runs)[0].conclusion is Conclusion.EQUIVALENT
 
 
-def test_an_experiment_that_compares_nothing_has_no_comparisons():
-    from dataclasses import replace
-
-    asked, plan, runs = experiment_of(lambda t, _: 1.0)
-    assert answer(replace(asked, compare=None), plan, runs) == ()
-
-
-@pytest.mark.parametrize(("n", "share"), [(3, 0.149), (5, 0.074), (10, 0.043)])
+@each("n share", (3, 0.149), (5, 0.074), (10, 0.043))
 def test_the_detectable_effect_at_a_spread_of_three_percent(n, share):
     from assay.analysis.together import shown_in_errors
 
@@ -267,9 +248,10 @@ def test_arms_apart_detect_by_their_own_degrees_of_freedom():
     assert found.detectable_share == pytest.approx(0.063, abs=0.0006)
 
 
-@pytest.mark.parametrize("kind", ["lognormal", "heavy"])
-def test_a_a_experiments_do_not_say_that_a_difference_matters(kind):
-    draw, sets, wrong, different = np.random.default_rng(8), 2000, 0, 0
+@few_and_many("sets", 400, 2000)
+@each("kind", "lognormal", "heavy")
+def test_a_a_experiments_do_not_say_that_a_difference_matters(kind, sets):
+    draw, wrong, different = np.random.default_rng(8), 0, 0
     asked, plan, template = experiment_of(lambda t, _: 1.0)
     for _ in range(sets):
         noise = draw.normal(0, 0.03, 10) if kind == "lognormal" else 0.03 * draw.standard_t(3, 10)
@@ -279,12 +261,13 @@ def test_a_a_experiments_do_not_say_that_a_difference_matters(kind):
         wrong += found.conclusion is Conclusion.MATTERS
         different += found.p_value is not None and found.p_value <= 0.05
     assert wrong / sets <= 0.05
-    assert different / sets <= 0.06
+    assert different / sets <= 0.05 + chance(0.05, sets, errors=2)
 
 
-def test_many_contrasts_together_keep_the_level():
+@few_and_many("sets", 40, 150)
+def test_many_contrasts_together_keep_the_level(sets):
     measures = (made.RATE, made.LATENCY)
-    draw, sets, wrong, taken = np.random.default_rng(9), 150, 0, 0
+    draw, wrong, taken = np.random.default_rng(9), 0, 0
     for _ in range(sets):
         noise = lambda t, m: float(np.exp(draw.normal(0, 0.002)))  # noqa: E731
         asked, plan, runs = experiment_of(noise, measures=measures, clients=(1, 2, 4, 8))
@@ -292,5 +275,5 @@ def test_many_contrasts_together_keep_the_level():
         claims = [one.conclusion in (Conclusion.MATTERS, Conclusion.IMMATERIAL) for one in found]
         wrong += any(claims)
         taken += any("Holm" in statement(asked, one) for one in found)
-    assert wrong / sets <= 0.11
+    assert wrong / sets <= 0.05 + chance(0.05, sets)
     assert taken > 0

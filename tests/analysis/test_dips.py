@@ -19,6 +19,8 @@ from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Factor, VerdictState
 from assay.report import markdown
+from rows import each
+from sizes import chance, few_and_many
 
 KIB, MIB = made.KIB, made.MIB
 
@@ -33,7 +35,7 @@ def found_in(surface, cv=0.02, seed=1, blocks=5, **changes):
     return dips(asked, cells(asked, records.plan(asked, blocks), runs, made.no_evidence), runs)
 
 
-def test_a_planted_dip_is_named_along_both_factors():
+def test_a_planted_dip_is_named_along_both_factors_and_for_a_latency_above():
     by_size, by_record = found_in(made.with_dip)
     assert (by_size.factor, by_record.factor) == (made.FILE, made.RECORD)
     assert by_record.neighbours == (32 * KIB, 128 * KIB)
@@ -45,47 +47,39 @@ def test_a_planted_dip_is_named_along_both_factors():
         "file random read: throughput, file.size = 128 MiB: file.record_size = 64 KiB gives 0.73 times (95 % interval 0.72 to "
     )
     assert said(by_record).endswith("the figure of its neighbours 32 KiB and 128 KiB")
-
-
-def test_for_a_latency_a_dip_is_above_its_neighbours():
     found = found_in(made.with_dip, measures=(made.LATENCY,))
     assert len(found) == 2
     assert all(one.depth.low > 1.3 for one in found)
     assert said(found[0]).endswith("; lower is better")
-
-
-def test_a_single_numeric_factor_is_a_grid_of_one_row():
     (found,) = found_in(made.with_dip, files=(128 * MIB,))
     assert found.factor == made.RECORD
-
-
-def test_the_ends_have_one_neighbour_and_are_not_tested():
-    assert found_in(lambda record, size: 0.5 if record in (8 * KIB, 256 * KIB) else 1.0, files=(MIB,)) == ()
 
 
 def cliff(record, size):
     return 1e9 if record <= 64 * KIB else 2e8
 
 
-@pytest.mark.parametrize("surface", [made.flat, made.concave, cliff, lambda record, size: 1e9 / record])
-def test_noise_slopes_and_cliffs_are_no_dips(surface):
+@few_and_many("grids", 40, 150)
+@each("surface", made.flat, made.concave, cliff, lambda record, size: 1e9 / record)
+def test_noise_slopes_and_cliffs_are_no_dips(surface, grids):
     asked = made.experiment()
     runs = made.runs_of(asked, 5, lambda trial, measure: 1.0)
     truth = np.array([surface(int(one.run.trial.levels[made.RECORD]), int(one.run.trial.levels[made.FILE])) for one in runs])
-    draw, grids = np.random.default_rng(4), 150
+    draw = np.random.default_rng(4)
     named = sum(
         bool(dips(asked, made.fast_cells(asked, runs, truth * np.exp(draw.normal(0, 0.05, len(runs)))), runs))
         for _ in range(grids)
     )
-    assert named / grids <= 0.05
+    assert named / grids <= 0.05 + (chance(0.05, grids, errors=1) if grids < 150 else 0)
 
 
-def test_five_blocks_find_most_dips_of_seven_tenths():
+@few_and_many("grids", 20, 60)
+def test_five_blocks_find_most_dips_of_seven_tenths(grids):
     asked = made.experiment()
     runs = made.runs_of(asked, 5, lambda trial, measure: 1.0)
     places = [(int(one.run.trial.levels[made.RECORD]), int(one.run.trial.levels[made.FILE])) for one in runs]
     truth = np.array([made.with_dip(*place) for place in places])
-    draw, grids = np.random.default_rng(5), 60
+    draw = np.random.default_rng(5)
     found = 0
     for _ in range(grids):
         named = dips(asked, made.fast_cells(asked, runs, truth * np.exp(draw.normal(0, 0.05, len(runs)))), runs)
@@ -100,7 +94,7 @@ def test_a_row_that_only_rises_or_falls_has_none_even_without_noise(power, seed)
     assert found_in(lambda record, size: 1e3 * record ** (sign * power), cv=1e-9, seed=seed, files=(MIB,)) == ()
 
 
-def test_what_does_not_matter_is_not_named():
+def test_what_does_not_matter_or_cannot_be_tested_is_not_named():
     def shallow(record, size):
         return 0.97 if record == 64 * KIB else 1.0
 
@@ -108,15 +102,13 @@ def test_what_does_not_matter_is_not_named():
     asked = made.experiment(files=(MIB,))
     runs = made.runs_of(asked, 5, made.noisy(shallow, 0.001, np.random.default_rng(1)))
     assert len(dips(replace(asked, matters_share=0.01), cells(asked, records.plan(asked, 5), runs, made.no_evidence), runs)) == 1
-
-
-def test_too_few_blocks_texts_and_zeros_are_not_tested():
     assert found_in(made.with_dip, cv=1e-6, blocks=2) == ()
     asked = made.experiment(files=(MIB,))
     asked = replace(asked, factors=(Factor(path="file.layout", levels=("a", "b", "c")),))
     runs = made.runs_of(asked, 5, lambda trial, measure: 1.0 if trial.levels["file.layout"] != "b" else 0.1)
     table = cells(asked, records.plan(asked, 5), runs, made.no_evidence)
     assert list(candidates(asked, table, {one.id: one for one in runs})) == []
+    assert found_in(lambda record, size: 0.5 if record in (8 * KIB, 256 * KIB) else 1.0, files=(MIB,)) == ()
 
 
 def test_runs_that_do_not_count_make_no_dip():

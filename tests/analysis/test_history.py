@@ -11,9 +11,7 @@ from assay.analysis.history import NEWEST_ERROR, PastExecution, history
 from assay.cli.history import judge
 from assay.records import Cell, Estimate, Method, Results
 from assay.units import Unit
-
-HISTORIES = 100
-MOST_FALSE = 5
+from sizes import chance, few_and_many
 
 
 def execution(number, value, measure=made.RATE):
@@ -39,20 +37,15 @@ def noisy(seed, count, step=1.0, at=20, spread=0.03):
     return [1000 * math.exp(draw.gauss(0, spread)) * (step if place >= at else 1) for place in range(count)]
 
 
-def test_a_step_of_ten_per_cent_is_found_in_forty_executions():
-    found = [series_of(noisy(seed, 40, step=0.9)) for seed in range(HISTORIES)]
-    assert sum(len(one.stretches) == 2 and abs(one.stretches[1].first - 20) <= 3 for one in found) >= 0.95 * HISTORIES
+@few_and_many("sets", 40, 100)
+def test_a_step_of_ten_per_cent_is_found_and_none_where_there_is_none(sets):
+    found = [series_of(noisy(seed, 40, step=0.9)) for seed in range(sets)]
+    assert sum(len(one.stretches) == 2 and abs(one.stretches[1].first - 20) <= 3 for one in found) >= 0.95 * sets
     changes = [one.stretches[-1].value / one.stretches[0].value for one in found]
-    assert sum(changes) / HISTORIES == pytest.approx(0.9, abs=0.005)
-
-
-def test_no_step_is_found_where_there_is_none():
-    assert sum(len(series_of(noisy(seed, 40)).stretches) > 1 for seed in range(HISTORIES)) <= MOST_FALSE
-
-
-def test_the_newest_value_is_unexpected_as_often_as_promised():
-    unexpected = sum(series_of(noisy(seed, 12)).is_unexpected for seed in range(1000))
-    assert unexpected / 1000 <= NEWEST_ERROR + 3 * math.sqrt(NEWEST_ERROR / 1000)
+    assert sum(changes) / sets == pytest.approx(0.9, abs=0.005)
+    assert sum(len(series_of(noisy(seed, 40)).stretches) > 1 for seed in range(sets)) <= 0.05 * sets
+    unexpected = sum(series_of(noisy(seed, 12)).is_unexpected for seed in range(10 * sets))
+    assert unexpected / (10 * sets) <= NEWEST_ERROR + chance(NEWEST_ERROR, 10 * sets)
 
 
 def test_one_bad_value_is_unexpected_before_it_is_a_step():
@@ -70,16 +63,10 @@ def test_executions_without_a_value_keep_their_place():
     assert [one.value is None for one in found.points].count(True) == 2
     assert (found.stretches[0].end, found.stretches[1].first, found.stretches[1].end) == (20, 20, 40)
     assert series_of([None, None]).stretches == ()
-
-
-def test_a_newest_execution_without_a_value_is_not_as_before():
     asked = made.experiment()
     assert judge(asked, series_of([1000.0, 1010.0, 1005.0]), 0).word == "as before"
     lost = judge(asked, series_of([1000.0, 1010.0, None]), 0)
     assert (lost.word, lost.ratio, lost.is_worse) == ("unknown", None, False)
-
-
-def test_a_figure_that_only_some_executions_have_is_its_own_series():
     both = [execution(0, 100.0), replace(execution(1, 200.0), name="late"), execution(2, 5.0, "files.create.latency_p50_ns")]
     found = {one.measure: [point.value for point in one.points] for one in history(both)}
     assert found == {made.RATE: [100.0, 200.0, None], "files.create.latency_p50_ns": [None, None, 5.0]}

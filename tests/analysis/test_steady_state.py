@@ -15,6 +15,7 @@ from assay.answer.wording.steady import statement as said
 from assay.plain import from_plain, to_plain
 from assay.records import Course, CourseKind, CourseState, SteadyState
 from course_cases import LATENCY, noise, of, scene
+from rows import each
 
 
 def test_a_steady_rate_says_its_mean_with_an_interval_and_its_batches():
@@ -63,13 +64,10 @@ def test_a_better_beginning_is_credit_and_no_warm_up():
     assert of([2000 - rate for rate in rates], LATENCY).state is CourseState.STEADY, "and those that begin high warm up"
 
 
-def test_a_dip_has_two_change_points():
+def test_a_dip_has_two_change_points_and_a_drift_is_no_row_of_them():
     found = of([value * (0.7 if 48 <= at < 72 else 1.0) for at, value in enumerate(noise("dip"))])
     assert [round(point.at_ns / 1e9, 1) for point in found.changes] == [4.8, 7.2]
     assert "2 change points, at 4.80 s and 7.20 s" in said(found)
-
-
-def test_a_drift_is_no_row_of_changes():
     found = of([value * (1.3 - 0.6 * at / 120) for at, value in enumerate(noise("drift", spread=0.01))])
     assert found.state is CourseState.NOT_STEADY
     assert found.drift_share == pytest.approx(-0.6, abs=0.05)
@@ -95,13 +93,10 @@ def test_a_percentile_is_told_by_its_mean_latency():
     assert "; mean latency " in said(steady)
 
 
-def test_too_few_points_and_external_tools_tell_nothing():
+def test_where_there_is_no_course_it_is_said():
     assert said(of(noise("few", 12))) == "unknown: 12 samples, 20 needed"
     external = of(noise("external"), values={"create.ops_per_s": 1000.0})
     assert (external.state, said(external)) == (CourseState.UNKNOWN, "unknown: no samples within the phase")
-
-
-def test_clients_that_never_ran_together_have_no_course():
     asked, run, seen = scene(noise("apart"), clients=2)
     (phase,) = run.phases
     first, second = phase.clients
@@ -112,20 +107,19 @@ def test_clients_that_never_ran_together_have_no_course():
     assert said(found) == "unknown: at no moment all 2 clients ran"
     together = courses(asked, run, seen)[made.RATE]
     assert (together.clients, together.state) == (2, CourseState.STEADY)
+    asked, run, seen = scene(noise("none"))
+    (measure, _) = asked.measures
+    others = replace(asked, measures=(replace(measure, figure="@local.cpu_share"), replace(measure, operation="list")))
+    assert courses(others, run, seen) == {}
 
 
-@pytest.mark.parametrize(
-    ("state", "text"),
-    [
-        (
-            SteadyState(reached=True, round_ns=10**9, rounds=12, from_ns=7 * 10**9, to_ns=12 * 10**9),
-            "steady from 7 s on, five rounds of 1 s alike; ",
-        ),
-        (
-            SteadyState(reached=False, round_ns=10**9, rounds=12),
-            "not steady: no five consecutive rounds alike in 12 rounds of 1 s",
-        ),
-    ],
+@each(
+    "state text",
+    (
+        SteadyState(reached=True, round_ns=10**9, rounds=12, from_ns=7 * 10**9, to_ns=12 * 10**9),
+        "steady from 7 s on, five rounds of 1 s alike; ",
+    ),
+    (SteadyState(reached=False, round_ns=10**9, rounds=12), "not steady: no five consecutive rounds alike in 12 rounds of 1 s"),
 )
 def test_rounds_are_said_where_there_are_some(state, text):
     found = of(noise("rounds", spread=0.01), steady=state)
@@ -156,10 +150,3 @@ def test_whatever_went_on_a_sentence_comes_out_and_the_record_survives_json(rate
         assert inside == sorted(inside)
         assert all(found.from_ns < at < found.to_ns for at in inside)
         assert (found.steady_from_ns is None) is (found.state is not CourseState.STEADY)
-
-
-def test_figures_without_a_course_have_none():
-    asked, run, seen = scene(noise("none"))
-    (measure, _) = asked.measures
-    others = replace(asked, measures=(replace(measure, figure="@local.cpu_share"), replace(measure, operation="list")))
-    assert courses(others, run, seen) == {}

@@ -9,6 +9,7 @@ import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons, summary_ratio
 from assay.records import Change, Conclusion, Measure, Method, Observations, Summary
+from rows import each
 
 SHARE = Measure(workload="spool", operation="create", figure="@local.cpu_share")
 
@@ -50,7 +51,7 @@ def test_shares_are_totals_without_being_asked():
     assert cell.estimate.method is Method.MEAN
 
 
-@pytest.mark.parametrize(("blocks", "there"), [(5, False), (6, True)])
+@each("blocks there", (5, False), (6, True))
 def test_a_median_of_fewer_than_six_has_no_interval_and_decides_nothing(blocks, there):
     found, (cell, _) = answer(lambda t: 100.0 * (2 if t.levels["target"] == "xfs" else 1) + t.block, Summary.MEDIAN, blocks)
     assert (found.ratio.low is not None) == (cell.estimate.low is not None) == there
@@ -58,7 +59,7 @@ def test_a_median_of_fewer_than_six_has_no_interval_and_decides_nothing(blocks, 
     assert (cell.estimate.value, cell.estimate.method) == (102.0 if blocks == 5 else 102.5, Method.MEDIAN)
 
 
-@pytest.mark.parametrize(("blocks", "there"), [(19, False), (20, True)])
+@each("blocks there", (19, False), (20, True))
 def test_medians_apart_are_resampled_from_twenty_runs_on(blocks, there):
     draw = np.random.default_rng(4)
 
@@ -71,8 +72,8 @@ def test_medians_apart_are_resampled_from_twenty_runs_on(blocks, there):
     assert found.ratio.method is Method.UNPAIRED_MEDIANS
 
 
-@pytest.mark.parametrize("paired", [True, False])
-@pytest.mark.parametrize("summary", [Summary.TOTAL, Summary.MEDIAN])
+@each("paired", True, False)
+@each("summary", Summary.TOTAL, Summary.MEDIAN)
 def test_interval_and_p_value_never_disagree(summary, paired):
     """Else a difference would be taken away by a test of something else, of which the sentence says nothing."""
     draw, apart = np.random.default_rng(6), 0
@@ -86,7 +87,7 @@ def test_interval_and_p_value_never_disagree(summary, paired):
     assert 2 <= apart <= 18, "both must be there for the test to say anything"
 
 
-@pytest.mark.parametrize("summary", [Summary.TOTAL, Summary.MEDIAN])
+@each("summary", Summary.TOTAL, Summary.MEDIAN)
 def test_among_equals_nothing_is_claimed_to_matter(summary):
     draw, wrong = np.random.default_rng(5), 0
     for _ in range(100):
@@ -99,7 +100,7 @@ COUNTED = Measure(workload="spool", operation="create", figure="@local.box_drops
 BY_COMMAND = replace(COUNTED, figure="@local.observe.level", unit="count")
 
 
-@pytest.mark.parametrize(("measure", "lowest"), [(COUNTED, 0.0), (SHARE, 0.0), (BY_COMMAND, pytest.approx(-29.0, abs=0.1))])
+@each("measure lowest", (COUNTED, 0.0), (SHARE, 0.0), (BY_COMMAND, pytest.approx(-29.0, abs=0.1)))
 def test_an_interval_of_what_cannot_be_negative_ends_at_0(measure, lowest):
     """27.7 drops with an interval from -22.7 to 78.1: nobody can drop less than nothing."""
     _, (cell, _) = answer(lambda trial: 130.0 if trial.block == 0 else 1.0 + trial.block, measure=measure)
@@ -107,12 +108,9 @@ def test_an_interval_of_what_cannot_be_negative_ends_at_0(measure, lowest):
     assert cell.estimate.high > cell.estimate.value > 0
 
 
-def test_a_command_that_prints_negative_numbers_keeps_its_interval():
+def test_a_command_that_prints_negative_numbers_keeps_its_interval_and_a_ratio_of_0_says_so():
     _, (cell, _) = answer(lambda trial: (-1.0) ** trial.block + 0.1, measure=BY_COMMAND)
     assert cell.estimate.low < 0
-
-
-def test_a_ratio_that_fails_for_a_0_says_so():
     found, _ = answer(lambda trial: float(trial.block), measure=COUNTED)
     assert (found.ratio, found.has_zero) == (None, True)
     whole, _ = answer(lambda trial: 1.0 + trial.block, measure=COUNTED)

@@ -10,6 +10,7 @@ from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.cli import tables
 from assay.records import Change, Conclusion, Observations, Outcome
+from rows import each
 from sizes import few_and_many
 
 LEVELS = ("ext4", "xfs", "btrfs", "f2fs")
@@ -55,7 +56,7 @@ def test_whole_blocks_of_like_spread_are_held_together_by_dunnett(case):
     assert tables.tested(found) == "3 comparisons tested; p-values are Dunnett-adjusted."
 
 
-@pytest.mark.parametrize("other", ["broken block", "unlike spreads", "by hand"])
+@each("other", "broken block", "unlike spreads", "by hand")
 def test_holm_where_dunnett_does_not_fit(case, other):
     if other == "broken block":
         found = case.answer(drawn(1), left_out=(case.plan.trials[0].id,))
@@ -76,7 +77,7 @@ def test_one_candidate_is_no_family():
 
 
 @few_and_many("sets", 60, 300)
-@pytest.mark.parametrize("of", [None, "ext4", "btrfs"])
+@each("of", None, "ext4", "btrfs")
 def test_among_equals_a_difference_is_claimed_in_five_of_a_hundred_at_most(case, of, sets):
     claims = (Conclusion.MATTERS, Conclusion.IMMATERIAL)
     wrong = sum(any(one.conclusion in claims for one in case.answer(drawn(seed, 0.01, of))) for seed in range(sets))

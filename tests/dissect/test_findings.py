@@ -11,6 +11,7 @@ from assay.dissect import levels, result, wording
 from ldap_captures import ACK, MS, START_NS, Connection, Frame, Interface, tlv
 from ldap_captures import text as octets
 from ldap_traffic import Talk, agrees, everything, of_bytes, of_packets, times
+from rows import each
 
 SECOND_NS = 1000 * MS
 
@@ -100,7 +101,7 @@ def test_clients_have_their_operations_and_times(tmp_path):
     assert [row[0] for row in wording.client_rows(read, 2)] == ["10.0.1.2", "10.0.1.3"], "the second by time"
 
 
-@pytest.mark.parametrize("share", [0.05, 0.7])
+@each("share", 0.05, 0.7)
 def test_slow_searches_with_few_entries_are_candidates_for_an_index(tmp_path, share):
     """Also where most searches are such: the fastest common filter is the measure."""
     talk, slow = Talk(), round(200 * share)
@@ -242,8 +243,8 @@ def test_short_frames_are_padded_on_the_wire(tmp_path):
     assert (found["checksums"]["bad"], found["gaps"], found["retransmitted"]) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("link", ["cooked", "cooked2"])
-@pytest.mark.parametrize("ends", [("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")])
+@each("link", "cooked", "cooked2")
+@each("ends", ("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2"))
 def test_fragments_and_tags_in_cooked_frames(tmp_path, link, ends):
     talk = everything(Connection(client=ends[0], server=ends[1]))
     frames = []
@@ -303,7 +304,7 @@ def test_snoop_with_cut_frames_and_drops(tmp_path):
     assert (found["capture_drops"], found["files"][0]["ended"]["kind"]) == (9, "whole")
 
 
-@pytest.mark.parametrize("order", "<>")
+@each("order", *"<>")
 def test_families_of_loopback_in_both_byte_orders(tmp_path, order):
     talk = everything(Connection(client="::1", server="::1"))
     frames = [

@@ -3,7 +3,6 @@
 import re
 import tomllib
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from assay.errors import UsageError
 from assay.experiment import read
 from assay.settings import searches
 from ldap_results import found, operation, searched, used
+from rows import each
 
 FILTERS = [
     used("(uid=?)", 60),
@@ -56,7 +56,7 @@ def test_the_mix_and_the_shapes_are_there():
     }
 
 
-@pytest.mark.parametrize(("wanted", "expected"), [((60, 0), []), ((50, 0), None), ((60, 40), []), ((40, 30), None)])
+@each("wanted expected", ((60, 0), []), ((50, 0), None), ((60, 40), []), ((40, 30), None))
 def test_searches_for_all_attributes_are_searches_for_all_attributes(wanted, expected):
     every, none = wanted
     asked = found().values["profile"] | {
@@ -102,12 +102,10 @@ def experiment(load):
         return read.parse(EXPERIMENT.format(indexes="".join(indexes)) + load, "again").workloads[0].knobs
 
 
-@pytest.mark.parametrize("open_at_once", [0, 5000])
-@pytest.mark.parametrize("binds", [0, 4, 200])
-@pytest.mark.parametrize("attributes", [False, True])
-@pytest.mark.parametrize(
-    "wants", [{"attributes_all": 100, "attributes_named": []}, {"depth_sum": 500_000}, {"searches": SEARCHES}]
-)
+@each("open_at_once", 0, 5000)
+@each("binds", 0, 4, 200)
+@each("attributes", False, True)
+@each("wants", {"attributes_all": 100, "attributes_named": []}, {"depth_sum": 500_000}, {"searches": SEARCHES})
 def test_every_load_is_one_that_an_experiment_takes(open_at_once, binds, wants, attributes):
     made = found()
     captured = found(
@@ -141,7 +139,7 @@ def test_searches_keep_filter_scope_attributes_entries_misses_and_size_limit():
     ]
 
 
-def test_searches_of_a_broken_mean_are_two_searches():
+def test_searches_are_split_joined_or_left_out_with_their_share():
     load, _ = loaded(
         of_searches(searched("(cn=?)", 90, entries=130, answered=110, empty=10), searched("(sn=?)", 10, entries=999))
     )
@@ -150,9 +148,6 @@ def test_searches_of_a_broken_mean_are_two_searches():
         "(a1=?) sub wants 2 finds 2 misses 9.1 % weight 270",
         "(a2=?) sub wants 2 finds 100 weight 100",
     ]
-
-
-def test_searches_that_differ_only_in_what_ldap_load_knows_not_are_one():
     both = [
         searched("(cn=?)", 30, scope="children", entries=0, empty=30),
         searched("(CN=?)".lower(), 60, scope="sub", entries=60),
@@ -160,29 +155,17 @@ def test_searches_that_differ_only_in_what_ldap_load_knows_not_are_one():
     load, comments = loaded(of_searches(*both))
     assert load["searches"] == ["(a1=?) sub wants 2 finds 1 misses 33.3 % weight 1000"]
     assert comments == []
-
-
-def test_what_cannot_be_searched_is_left_out_with_its_share():
     wrong = ["(…)", "(malformed)", "(&(cn=?)(…))", "(&(cn=?)(s…", "(cn=)", "(cn~=?)", "()", "(&(cn=?)", "(cn)(uid=?)", "(=?)"]
     load, comments = loaded(of_searches(searched("(uid=?)", 30), *(searched(one, 1) for one in wrong), searches_together=10))
     assert load["searches"] == ["(a1=?) sub wants 2 finds 1 weight 1000"]
     assert comments == ["# 40 % of the searches are left out: cut off, malformed, rare, or not for ldap_load."]
-
-
-def test_a_search_without_an_entry_is_left_out_where_people_always_have_one():
     shape = "(!(&(cn=?)(sn=?)))"
     assert loaded(of_searches(searched(shape, 10)))[0]["searches"] == ["(!(&(a1=?)(a2=?))) sub wants 2 finds 1 weight 1000"]
     assert "searches" not in loaded(of_searches(searched(shape, 10, entries=9, empty=1)))[0]
-
-
-def test_only_the_most_frequent_searches_are_written():
     load, comments = loaded(of_searches(*(searched(f"(n{at}=?)", 100 - at) for at in range(40))))
     assert len(load["searches"]) == 32
     assert (sum(range(61, 69)), sum(range(61, 101))) == (516, 3220)
     assert comments == ["# 16 % of the searches are left out: cut off, malformed, rare, or not for ldap_load."]
-
-
-def test_a_load_without_a_search_that_can_be_repeated_says_so():
     load, comments = loaded(of_searches(searched("(…)", 100)))
     assert "searches" not in load
     assert comments == ["# 100 % of the searches are left out: cut off, malformed, rare, or not for ldap_load."]
@@ -220,25 +203,16 @@ def parts(names):
     return {part for name in names for part in re.findall(r"[a-z0-9.]+", name)}
 
 
-def test_a_capture_of_binds_alone_is_no_load():
-    assert "workloads" not in tomllib.loads(profile.toml(found(operations=[operation("bind", 4)]), attributes=False))
-
-
-def test_attribute_names_are_numbered():
+def test_names_are_numbered_and_none_leaves_its_quotes():
     text = profile.toml(found(filters=FILTERS), attributes=False)
     shapes = [one["filter"] for one in tomllib.loads(text)["profile"]["filter"]]
     assert shapes == ["(a1=?)", "(&(a2=?*)(a3=*)(a4:dn:rule:=?))", "(!(a3>=?))", "(a2~=?)"]
     assert "secretattribute" not in text
     assert "10.0.0.1" not in text
-
-
-def test_a_name_that_is_no_attribute_never_comes_through():
     hostile = [used(f"({name}=?)", 1) for name in ("größe", "a(b", "cn)(uid", "x\u00e9", 'q"', "a\nb")]
     text = profile.toml(found(filters=hostile), attributes=False)
     assert all(re.fullmatch(r"\(a\d=\?\)|\(…\)", one["filter"]) for one in tomllib.loads(text)["profile"]["filter"])
-
-
-def test_a_name_of_the_wire_cannot_leave_its_quotes():
     hostile = used('(a"\n[mix]\nsearch=?)', 1)
     read = tomllib.loads(profile.toml(found(filters=[hostile]), attributes=True))
     assert read["profile"]["filter"][0]["filter"] == "(a__[mix]_search=?)"
+    assert "workloads" not in tomllib.loads(profile.toml(found(operations=[operation("bind", 4)]), attributes=False))

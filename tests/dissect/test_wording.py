@@ -1,11 +1,10 @@
 """A capture in words: what is there, what makes it a lower bound, and never more than 40 lines."""
 
-import pytest
-
 from assay.cli import dissect as verb
 from assay.dissect import levels, result, wording
 from ldap_captures import MS
 from ldap_results import client, found, operation, times, used
+from rows import each
 
 
 def test_the_answer_has_the_operations_and_their_time():
@@ -13,7 +12,7 @@ def test_the_answer_has_the_operations_and_their_time():
     assert text == "100 operations in 10 s (10/s): 1 client, 2 connections; search p50 1 ms, p99 5 ms."
 
 
-@pytest.mark.parametrize("name", result.LOSSES)
+@each("name", *result.LOSSES)
 def test_a_loss_makes_a_lower_bound_and_is_named(name):
     lossy = found(**{name: 3})
     assert not lossy.complete
@@ -21,14 +20,11 @@ def test_a_loss_makes_a_lower_bound_and_is_named(name):
     assert len(wording.remarks(lossy)) == len(wording.remarks(found())) + 1
 
 
-def test_a_damaged_file_makes_a_lower_bound():
+def test_damage_makes_a_lower_bound_and_ports_are_named_without_ldap():
     ended = {"kind": "cut", "at_byte": 4711}
     lossy = found(files=[{"path": "a.pcap", "format": "pcap", "frames": 12, "ended": ended}])
     assert not lossy.complete
     assert "a.pcap: 12 frames read, up to byte 4,711: the file ends inside a frame." in wording.remarks(lossy)[0]
-
-
-def test_without_ldap_the_ports_are_named():
     empty = found(search=0, frames=50, messages=0, ports=[{"port": 1389, "frames": 40}])
     assert "TCP ports seen: 1389 (40 frames)" in wording.answer(empty)
     assert "--port" in wording.answer(empty)
@@ -46,7 +42,7 @@ def test_slow_filters_with_few_entries_are_candidates():
     assert any("(mail=?)" in one for one in wording.candidates(made))
 
 
-def test_the_terminal_has_at_most_40_lines():
+def test_the_terminal_has_at_most_40_lines_whatever_it_tells():
     kinds = [operation(name, 50) for name in ("search", *levels.KINDS[1:], "abandon", "unbind")]
     everything = dict.fromkeys(
         (*result.LOSSES, "answers_lost", "untimed", "retransmitted", "zero_windows", "opaque_connections"), 7
@@ -63,15 +59,6 @@ def test_the_terminal_has_at_most_40_lines():
     assert len(text.split("\n")) <= 40
     assert "1GbE" in text
     assert "not met" in text or "met" in text
-
-
-def test_traffic_is_rated_over_a_second_at_least():
-    seen = result.traffic(found())
-    assert (seen.mean_bytes_per_s, seen.highest_bytes_per_s, seen.interval_ns) == (10_000, 10_000, 10 * 10**9)
-    assert result.widened([1, 2, 3, 4, 5], 10, 25) == ([6, 9], 30)
-
-
-def test_many_service_levels_keep_the_terminal_short():
     texts = [f"search p99 <= {20 if number < 45 else 1} ms" for number in range(50)]
     made = found(limits=[{"operation": "search", "ns": 1, "slower": 0 if "20" in text else 60} for text in texts])
     resolved = verb.resolve(verb.CaptureWords(files=("x",), levels=texts), verb.CaptureOutputs())
@@ -81,3 +68,9 @@ def test_many_service_levels_keep_the_terminal_short():
     assert sum("not met (" in line for line in lines) == 5
     assert any(line.startswith("43 more service levels: 43 met, 0 not met") for line in lines)
     assert len([*wording.level_lines(judged)]) == 50
+
+
+def test_traffic_is_rated_over_a_second_at_least():
+    seen = result.traffic(found())
+    assert (seen.mean_bytes_per_s, seen.highest_bytes_per_s, seen.interval_ns) == (10_000, 10_000, 10 * 10**9)
+    assert result.widened([1, 2, 3, 4, 5], 10, 25) == ([6, 9], 30)

@@ -1,9 +1,8 @@
 """A target that stands on another one (`on`): which targets are measured, and every mistake at once."""
 
-import pytest
-
-from assay.errors import InputErrors
 from assay.experiment import read
+from experiment_texts import wrong
+from rows import each
 
 HEAD = """title = "T"
 [workloads.w]
@@ -21,27 +20,15 @@ on = "disk"
 """
 
 
-def wrong(text):
-    with pytest.raises(InputErrors) as caught:
-        read.parse(text, "x.toml")
-    return [(one.found, one.expected) for one in caught.value.mistakes]
-
-
-def test_a_target_below_another_is_prepared_and_not_measured():
+def test_a_target_below_another_is_prepared_and_measured_where_a_factor_names_it():
     found = read.parse(HEAD + DISK + FILES, "x.toml")
     assert found.factors == (), "one target is measured"
     assert found.first_target.name == "files"
     assert [one.name for one in found.used_targets()] == ["disk", "files"]
-
-
-def test_a_disk_is_measured_too_where_the_factor_names_it():
     text = 'title = "T"\n[factors]\ntarget = ["disk", "files"]\n' + HEAD.partition("\n")[2] + DISK + FILES
     found = read.parse(text, "x.toml")
     assert found.factors[0].levels == ("disk", "files")
     assert [one.name for one in found.used_targets()] == ["disk", "files"]
-
-
-def test_what_a_target_stands_on_may_be_a_factor():
     second = DISK.replace("disk", "quick")
     text = HEAD + DISK + second + FILES.replace('on = "disk"\n', "") + '[factors]\n"files.on" = ["disk", "quick"]\n'
     found = read.parse(text, "x.toml")
@@ -49,21 +36,19 @@ def test_what_a_target_stands_on_may_be_a_factor():
     assert [one.name for one in found.used_targets()] == ["disk", "quick", "files"]
 
 
-@pytest.mark.parametrize(
-    ("files", "found"),
-    [
-        (FILES.replace('"disk"', '"disc"'), "on = 'disc' of target 'files'"),
-        (FILES + FILES.replace("files", "more").replace('"disk"', '"files"').replace("targets.more", "targets.more"), None),
-        (FILES.replace('"disk"', '"files"'), "on = 'files' of target 'files', which is on 'files' itself"),
-        (
-            FILES.replace('"disk"', '"b"') + FILES.replace("files", "b").replace('"disk"', '"files"'),
-            "on = 'b' of target 'files', which is on 'files' itself",
-        ),
-        (FILES.replace('"disk"', '"net"') + '[targets.net]\nkind = "socket"\n', "'net' offers no directory"),
-    ],
+@each(
+    "files found",
+    (FILES.replace('"disk"', '"disc"'), "on = 'disc' of target 'files'"),
+    (FILES + FILES.replace("files", "more").replace('"disk"', '"files"').replace("targets.more", "targets.more"), None),
+    (FILES.replace('"disk"', '"files"'), "on = 'files' of target 'files', which is on 'files' itself"),
+    (
+        FILES.replace('"disk"', '"b"') + FILES.replace("files", "b").replace('"disk"', '"files"'),
+        "on = 'b' of target 'files', which is on 'files' itself",
+    ),
+    (FILES.replace('"disk"', '"net"') + '[targets.net]\nkind = "socket"\n', "'net' offers no directory"),
 )
 def test_every_mistake_is_named(files, found):
     if found is None:
         assert read.parse(HEAD + DISK + files, "x.toml").first_target.name == "more"
         return
-    assert any(found in one for one, _ in wrong(HEAD + DISK + files)), wrong(HEAD + DISK + files)
+    assert any(found in one for _, one in wrong(HEAD + DISK + files)), wrong(HEAD + DISK + files)

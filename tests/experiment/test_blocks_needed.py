@@ -17,14 +17,11 @@ def standing(blocks, width):
     return Standing(blocks_done=blocks, elapsed_ns=1, longest_block_ns=1, half_width_share=width, half_width_before_share=width)
 
 
-def test_the_number_is_between_its_bounds_and_falls_with_the_width():
+def test_the_number_is_between_its_bounds_and_unknown_without_an_interval():
     found = [blocks_needed(PRECISE, standing(6, width)) for width in (0.01, 0.03, 0.06)]
     assert all(low <= about <= high for low, about, high in found)
     assert found[0][1] <= found[1][1] <= found[2][1]
     assert found[0][0] >= LEAST_PRECISE
-
-
-def test_without_an_interval_or_a_precision_nothing_is_known():
     assert blocks_needed(PRECISE, standing(6, None)) is None
     assert blocks_needed(replace(PRECISE, repeats=5), standing(6, 0.03)) is None
 

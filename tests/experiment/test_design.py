@@ -5,17 +5,17 @@ import math
 from collections import Counter
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import InputErrors, Mistake
 from assay.experiment import design, read
 from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
 from assay.experiment.digest import digest
 from assay.records import DesignKind, Experiment, Factor, TargetSpec
 from assay.statistics import effects
+from experiment_texts import mistakes, the_mistake
+from rows import each
 
 BASE = Experiment(
     title="T",
@@ -45,7 +45,7 @@ ARRAYS = [
 ]
 
 
-@pytest.mark.parametrize("rows", [rows for _, rows in ARRAYS], ids=[name for name, _ in ARRAYS])
+@each("rows", *[rows for _, rows in ARRAYS])
 def test_every_array_is_balanced_and_orthogonal_and_holds_the_baseline_of_all(rows: tuple[tuple[int, ...], ...]) -> None:
     factors = len(rows[0])
     assert rows[0] == (0,) * factors
@@ -56,25 +56,23 @@ def test_every_array_is_balanced_and_orthogonal_and_holds_the_baseline_of_all(ro
         assert set(met.values()) == {len(rows) // 4}, "each two levels of two factors meet equally often"
 
 
-@pytest.mark.parametrize(
-    ("factors", "known"),
-    [
-        (3, {4: 3}),
-        (4, {8: 4}),
-        (5, {8: 3, 16: 5}),
-        (6, {8: 3, 16: 4, 32: 6}),
-        (7, {8: 3, 16: 4, 32: 4, 64: 7}),
-        (8, {16: 4, 32: 4, 64: 5}),
-        (9, {16: 3, 32: 4, 64: 4, 128: 6}),
-        (10, {16: 3, 32: 4, 64: 4, 128: 5}),
-        (11, {16: 3, 32: 4, 64: 4, 128: 5}),
-    ],
+@each(
+    "factors known",
+    (3, {4: 3}),
+    (4, {8: 4}),
+    (5, {8: 3, 16: 5}),
+    (6, {8: 3, 16: 4, 32: 6}),
+    (7, {8: 3, 16: 4, 32: 4, 64: 7}),
+    (8, {16: 4, 32: 4, 64: 5}),
+    (9, {16: 3, 32: 4, 64: 4, 128: 6}),
+    (10, {16: 3, 32: 4, 64: 4, 128: 5}),
+    (11, {16: 3, 32: 4, 64: 4, 128: 5}),
 )
 def test_fractions_have_the_resolutions_of_the_textbooks(factors: int, known: dict[int, int]) -> None:
     assert {one.combinations: one.resolution for one in design.fractions_of(factors)} == known
 
 
-@pytest.mark.parametrize("one", [one for k in design.TABLE for one in design.fractions_of(k)], ids=str)
+@each("one", *[one for k in design.TABLE for one in design.fractions_of(k)])
 def test_resolution_is_what_the_combinations_themselves_say(one: design.Fraction) -> None:
     """A design of resolution R has all combinations of any R - 1 factors equally often, and not those of some R."""
     rows = one.rows()
@@ -94,16 +92,13 @@ def test_the_smallest_fraction_with_the_asked_resolution_is_taken() -> None:
     assert len(rows_of(asked(DesignKind.FRACTIONAL, *[2] * 6))) == 16, "resolution IV where nothing is said"
 
 
-def test_generators_and_aliases_are_told_with_their_signs() -> None:
+def test_generators_aliases_and_what_is_partly_mixed_are_told() -> None:
     told = design.structure(asked(DesignKind.FRACTIONAL, 2, 2, 2, 2))
     assert told is not None
     assert (told.resolution, told.generators, told.aliases) == (4, ("D = ABC",), ("AB = CD", "AC = BD", "AD = BC"))
     third = design.structure(asked(DesignKind.FRACTIONAL, 2, 2, 2, resolution=3))
     assert third is not None
     assert (third.generators, third.aliases) == (("C = -AB",), ("A = -BC", "B = -AC", "C = -AB"))
-
-
-def test_a_screening_design_says_how_much_of_pairs_is_in_it() -> None:
     twelve = design.structure(asked(DesignKind.SCREENING, *[2] * 9))
     assert twelve is not None
     assert (twelve.combinations, twelve.aliases) == (12, ())
@@ -159,17 +154,11 @@ def test_every_block_holds_the_whole_design_once_in_an_order_of_its_own(seed: in
         assert Counter(tuple(trial.levels.values()) for trial in plan.trials if trial.block == block) == whole
 
 
-def test_a_factor_of_one_level_stays_where_it_is() -> None:
+def test_a_factor_of_one_level_stays_and_a_full_design_has_no_aliases() -> None:
     found = design.combinations(asked(DesignKind.FRACTIONAL, 2, 1, 2, 2, 2), asked(None, 2, 1, 2, 2, 2).factors)
     assert len(found) == 8
     assert {one["w.f1"] for one in found} == {0}
-
-
-def test_aliases_of_a_full_design_are_none() -> None:
     assert all(len(group) == 1 for group in effects.groups(rows_of(asked(DesignKind.FULL, 2, 2, 2))))
-
-
-def test_experiments_without_a_design_keep_their_digest() -> None:
     assert digest(BASE) == digest(replace(BASE, design=None, resolution=None))
     assert digest(BASE) != digest(replace(BASE, design=DesignKind.FULL))
 
@@ -188,12 +177,6 @@ size = "1 MiB"
 "stream.flush" = ["none", "end"]
 "stream.record_size" = ["4 KiB", "64 KiB"]
 """
-
-
-def mistakes(text: str) -> tuple[Mistake, ...]:
-    with pytest.raises(InputErrors) as caught:
-        read.parse(text, "x.toml")
-    return caught.value.mistakes
 
 
 def test_a_design_is_read_and_its_outlook_tells_what_it_can_show() -> None:
@@ -224,50 +207,37 @@ def test_every_reason_against_a_design_is_said_at_once() -> None:
         assert part in said
 
 
-@pytest.mark.parametrize(
-    ("head", "tail", "found", "expected"),
-    [
-        (
-            'design = "fractional"',
-            "",
-            "a fraction of 3 factors with resolution IV",
-            'resolution = 3 at most, or design = "full" (8',
-        ),
-        ('design = "screening"', "", "3 factors", 'from 4 to 23; design = "full" has 8 combinations'),
-        ('design = "halved"', "", "'halved' for 'design'", "one of one-at-a-time, full, fractional, screening"),
-        ('design = "full"\nresolution = 4', "", 'resolution = 4 with design = "full"', 'design = "fractional"'),
-        ("resolution = 4", "", "resolution = 4 without a design", 'design = "fractional"'),
-        ('design = "fractional"\nresolution = 7', "clients = [1, 2]", "7 for 'resolution'", "at most 5"),
-    ],
+@each(
+    "head tail found expected",
+    ('design = "fractional"', "", "a fraction of 3 factors with resolution IV", "resolution = 3 at most"),
+    ('design = "screening"', "", "3 factors", 'from 4 to 23; design = "full" has 8 combinations'),
+    ('design = "halved"', "", "'halved' for 'design'", "one of one-at-a-time, full, fractional, screening"),
+    ('design = "full"\nresolution = 4', "", 'resolution = 4 with design = "full"', 'design = "fractional"'),
+    ("resolution = 4", "", "resolution = 4 without a design", 'design = "fractional"'),
+    ('design = "fractional"\nresolution = 7', "clients = [1, 2]", "7 for 'resolution'", "at most 5"),
 )
 def test_a_bad_design_is_refused_with_what_would_do(head: str, tail: str, found: str, expected: str) -> None:
-    (wrong,) = mistakes(HEAD + head + PARTS + tail)
+    wrong = the_mistake(HEAD + head + PARTS + tail)
     assert found in wrong.found
     assert expected in wrong.expected
 
 
-def test_a_budget_still_chooses_the_repeats() -> None:
+def test_a_budget_chooses_the_repeats_and_too_few_blocks_are_noted() -> None:
     text = HEAD + 'design = "fractional"\nbudget = "10 min"\n' + PARTS + "clients = [1, 2]\n"
     experiment = read.parse(text, "x.toml")
     plan = planning.plan(experiment)
     outlook = forecast.outlook(experiment, plan, planning.History(trial_ns=15 * 10**9))
     assert plan.drawn_blocks == planning.DRAWN_BLOCKS
     assert (outlook.blocks, outlook.trials) == (5, 40), "8 trials of 15 s make a block of two minutes"
-
-
-def test_too_few_blocks_for_an_interval_are_noted() -> None:
     experiment = read.parse(HEAD + 'design = "full"\nrepeats = 2\n' + PARTS, "x.toml")
     assert [note.subject for note in planning.plan(experiment).notes] == ["repeats"]
 
 
-def test_one_factor_is_no_design() -> None:
+def test_one_factor_is_no_design_and_many_are_screened() -> None:
     alone = PARTS.partition("[factors]")[0] + "[factors]\nclients = [1, 2]\n"
     for kind in ("full", "one-at-a-time"):
         (wrong,) = mistakes(HEAD + f'design = "{kind}"\n' + alone)
         assert "at least 2; a single factor is compared" in wrong.expected
-
-
-def test_many_factors_are_screened_without_counting_what_is_not_run() -> None:
     command = (
         '[targets.here]\nkind = "directory"\npath = "."\n[workloads.w]\nkind = "command"\nargv = ["true"]\nparse = "elapsed"\n'
     )

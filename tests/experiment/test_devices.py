@@ -5,6 +5,7 @@ import pytest
 from assay.errors import UsageError
 from assay.experiment import spread
 from assay.experiment.read import read
+from rows import each
 
 FILE = """
 title = "a port"
@@ -52,30 +53,28 @@ def test_address_and_secret_are_no_part_of_the_digest(given):
     assert other.digest == given().digest
 
 
-@pytest.mark.parametrize(
-    ("change", "place", "wanted"),
-    [
-        (('community_file = "community"', 'load = true, community_file = "c"'), 5, "'load' for a host reached by snmp"),
-        (('community_file = "community"', 'engine = true, community_file = "c"'), 5, "'engine' for a host reached by snmp"),
-        ((', community_file = "community"', ""), 5, "none of 'community_file' and 'credentials_file'"),
-        (('community_file = "community"', 'community_file = "a", credentials_file = "b"'), 5, "both of"),
-        (('community_file = "community"', 'community = "public"'), 5, "unknown key 'community'"),
-        (('address = "switch:1161", ', ""), 5, "no 'address'"),
-        (('"switch:1161"', '"user@switch"'), 5, "HOST or HOST:PORT"),
-        (('"switch:1161"', '"$(reboot)"'), 5, "HOST or HOST:PORT"),
-        (('path = "/tmp"', 'path = "/tmp"\nhost = "sw"'), 9, "host 'sw', which is reached by snmp"),
-        (('duration = "1 s"', 'duration = "1 s"\nhosts = { load = ["sw"] }'), 12, "host 'sw', which is reached by snmp"),
-        (
-            ('duration = "1 s"', 'duration = "1 s"\nevents = [{ phase = "null", at = "0 s", host = "sw", run = ["true"] }]'),
-            12,
-            "snmp",
-        ),
-        (
-            ("[measures]", '[observe.x]\nhost = "sw"\nrun = ["true"]\npattern = "(.)"\n[measures]'),
-            17,
-            "host 'sw', which is reached by snmp",
-        ),
-    ],
+@each(
+    "change place wanted",
+    (('community_file = "community"', 'load = true, community_file = "c"'), 5, "'load' for a host reached by snmp"),
+    (('community_file = "community"', 'engine = true, community_file = "c"'), 5, "'engine' for a host reached by snmp"),
+    ((', community_file = "community"', ""), 5, "none of 'community_file' and 'credentials_file'"),
+    (('community_file = "community"', 'community_file = "a", credentials_file = "b"'), 5, "both of"),
+    (('community_file = "community"', 'community = "public"'), 5, "unknown key 'community'"),
+    (('address = "switch:1161", ', ""), 5, "no 'address'"),
+    (('"switch:1161"', '"user@switch"'), 5, "HOST or HOST:PORT"),
+    (('"switch:1161"', '"$(reboot)"'), 5, "HOST or HOST:PORT"),
+    (('path = "/tmp"', 'path = "/tmp"\nhost = "sw"'), 9, "host 'sw', which is reached by snmp"),
+    (('duration = "1 s"', 'duration = "1 s"\nhosts = { load = ["sw"] }'), 12, "host 'sw', which is reached by snmp"),
+    (
+        ('duration = "1 s"', 'duration = "1 s"\nevents = [{ phase = "null", at = "0 s", host = "sw", run = ["true"] }]'),
+        12,
+        "snmp",
+    ),
+    (
+        ("[measures]", '[observe.x]\nhost = "sw"\nrun = ["true"]\npattern = "(.)"\n[measures]'),
+        17,
+        "host 'sw', which is reached by snmp",
+    ),
 )
 def test_what_a_device_cannot_do_is_a_mistake_with_its_place(given, change, place, wanted):
     with pytest.raises(UsageError) as error:

@@ -1,8 +1,7 @@
 """Events in the file happen within their phase, and none while another one has the same thing away."""
 
-import pytest
-
 from drill_texts import DrillText, event
+from rows import each
 
 HEAD = """
 title = "t"
@@ -35,31 +34,22 @@ DRILL = DrillText(HEAD, factors="")
 parsed, mistakes = DRILL.parsed, DRILL.mistakes
 
 
-def test_an_event_after_the_end_of_its_phase_is_refused_with_its_place_and_a_fix():
+def test_an_event_ends_within_its_phase():
     (one,) = mistakes(event("12 s"))
     assert (one.line, one.found) == (EVENTS_AT + 1, "an event at 12 s of phase 'append', which ends after 10 s")
     assert one.expected == "a time before 10 s, or a longer phase"
-
-
-def test_an_event_that_is_taken_back_after_the_end_is_refused():
     (one,) = mistakes(event("8 s", "3 s", "stop"))
     assert one.line == EVENTS_AT + 3
     assert "taken back at 11 s" in one.found
     assert "less than 2 s" in one.expected
     assert len(mistakes(event("9 s", "1 s", "cut", "wan"))) == 1, "at the very end nobody would see it"
     assert parsed(event("8 s", "1 s"))
-
-
-def test_the_shortest_level_of_a_phase_counts():
     (one,) = mistakes(event("6 s"), factors='"d.duration" = ["10 s", "5 s"]')
     assert "ends after 5 s" in one.found
-
-
-def test_the_end_of_a_phase_that_its_work_ends_is_not_known():
     assert parsed(event("30 s", "1 s", "cut", "wan", phase="check"))
 
 
-@pytest.mark.parametrize("second", ["2 s", "3 s", "4 s"])
+@each("second", "2 s", "3 s", "4 s")
 def test_two_cuts_of_the_power_at_once_are_refused(second):
     (one,) = mistakes(event("2 s", "2 s"), event(second))
     assert one.line == EVENTS_AT + 6
@@ -67,19 +57,16 @@ def test_two_cuts_of_the_power_at_once_are_refused(second):
     assert one.expected == "a time after 4 s"
 
 
-@pytest.mark.parametrize("action", ["kill", "stop", "fill"])
+@each("action", "kill", "stop", "fill")
 def test_nothing_else_befalls_a_target_without_power(action):
     assert len(mistakes(event("2 s", "3 s"), event("3 s", "1 s", action))) == 1
     assert len(mistakes(event("3 s"), event("2 s", "3 s", action))) == 1, "also where the power goes second"
     assert parsed(event("2 s", "2 s"), event("5 s", "1 s", action))
 
 
-def test_a_server_is_not_killed_while_it_is_stopped_and_no_path_is_cut_twice():
+def test_a_thing_is_away_once_and_different_things_at_once():
     assert len(mistakes(event("2 s", "3 s", "stop"), event("3 s", "1 s", "kill", "files"))) == 1
     assert len(mistakes(event("2 s", "3 s", "cut", "wan"), event("3 s", "1 s", "cut", "wan"))) == 1
-
-
-def test_different_things_may_happen_at_once():
     assert parsed(event("2 s", "3 s", "stop"), event("3 s", "1 s", "fill"), event("3 s", "1 s", "cut", "wan"))
     assert parsed(event("2 s"), event("3 s", "1 s", "cut", "wan"))
 

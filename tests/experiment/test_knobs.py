@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from assay.catalogue import Knob, KnobKind
 from assay.experiment.knobs import declared, raw, resolve, settle
 from assay.toml_document import Document
 from assay.units import Refusal, Unit
+from rows import each
 
 KNOBS = declared(
     (
@@ -31,46 +31,42 @@ def settled(*words):
     return dict(found.values), [str(mistake).removeprefix("load x: ") for mistake in document.mistakes]
 
 
-@pytest.mark.parametrize(
-    ("word", "value"),
-    [
-        ("size=512MiB", 512 << 20),
-        ("size=4 KiB", 4096),
-        ("ops=2000000", 2_000_000),
-        ("direct=true", True),
-        ("direct=false", False),
-        ("ratio=2", 2.0),
-        ("ratio=1.5", 1.5),
-        ("operations=write,read", ("write", "read")),
-        ("operations=read", ("read",)),
-        ("cpus=2", 2),
-        ("cpus=0,1", (0, 1)),
-        ("cpus=3,", (3,)),
-        ("path=/a=b", "/a=b"),
-        ("batches=7", 7),
-    ],
+@each(
+    "word value",
+    ("size=512MiB", 512 << 20),
+    ("size=4 KiB", 4096),
+    ("ops=2000000", 2_000_000),
+    ("direct=true", True),
+    ("direct=false", False),
+    ("ratio=2", 2.0),
+    ("ratio=1.5", 1.5),
+    ("operations=write,read", ("write", "read")),
+    ("operations=read", ("read",)),
+    ("cpus=2", 2),
+    ("cpus=0,1", (0, 1)),
+    ("cpus=3,", (3,)),
+    ("path=/a=b", "/a=b"),
+    ("batches=7", 7),
 )
 def test_each_kind_of_value(word, value):
     assert settled(word) == ({word.partition("=")[0]: value}, [])
 
 
-@pytest.mark.parametrize(
-    ("word", "mistake"),
-    [
-        ("size=4k", "found '4k' for 'size'; expected bytes"),
-        ("size=4096", "found '4096' for 'size'; expected bytes"),
-        ("ops=0", "found 0 for 'ops'; expected at least 1"),
-        ("ops=-3", "found -3 for 'ops'; expected at least 1"),
-        ("ops=1e6", "found '1e6' for 'ops'; expected a whole number"),
-        ("direct=yes", "found 'yes' for 'direct'; expected true or false"),
-        ("operations=raed", "expected one of read, write (did you mean 'read'?)"),
-        ("cpus=all", "found 'all' for 'cpus'"),
-        ("path=", "for 'path'; expected a path"),
-        ("sise=1", "found unknown key 'sise'; expected one of"),
-        ("sise=1", "(did you mean 'size'?)"),
-        ("read", "found 'read'; expected KEY=VALUE, such as operations=read"),
-        ("=5", "found '=5'; expected KEY=VALUE"),
-    ],
+@each(
+    "word mistake",
+    ("size=4k", "found '4k' for 'size'; expected bytes"),
+    ("size=4096", "found '4096' for 'size'; expected bytes"),
+    ("ops=0", "found 0 for 'ops'; expected at least 1"),
+    ("ops=-3", "found -3 for 'ops'; expected at least 1"),
+    ("ops=1e6", "found '1e6' for 'ops'; expected a whole number"),
+    ("direct=yes", "found 'yes' for 'direct'; expected true or false"),
+    ("operations=raed", "expected one of read, write (did you mean 'read'?)"),
+    ("cpus=all", "found 'all' for 'cpus'"),
+    ("path=", "for 'path'; expected a path"),
+    ("sise=1", "found unknown key 'sise'; expected one of"),
+    ("sise=1", "(did you mean 'size'?)"),
+    ("read", "found 'read'; expected KEY=VALUE, such as operations=read"),
+    ("=5", "found '=5'; expected KEY=VALUE"),
 )
 def test_each_mistake_names_its_key(word, mistake):
     values, (told,) = settled(word)

@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 
-import pytest
-
+import experiment_texts
 from assay import plain
-from assay.errors import InputErrors
 from assay.experiment import read
 from assay.experiment.digest import digest
 from assay.measures.text import level, levels, word
@@ -32,9 +30,8 @@ def parsed(levels=NAMED, more=""):
 
 
 def mistakes(levels, more=""):
-    with pytest.raises(InputErrors) as caught:
-        parsed(levels, more)
-    return [(one.line, one.found, one.expected) for one in caught.value.mistakes]
+    text = FILE.replace("{levels}", levels).replace("{more}", more)
+    return [(one.line, one.found, one.expected) for one in experiment_texts.mistakes(text)]
 
 
 def test_a_level_with_a_name_is_that_level_and_is_called_so():

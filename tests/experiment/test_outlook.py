@@ -9,6 +9,7 @@ from assay.experiment import read
 from assay.experiment.plan import History
 from assay.records import Experiment, Measure, Precision
 from assay.statistics.significance import Design, log_effect
+from rows import each
 
 AROUND_NS = int(1e9 * forecast.AROUND_S)
 MEASURES = tuple(Measure(workload="w", operation="random_read", figure=f"latency_{p}_ns") for p in ("p50", "p90", "p99"))
@@ -44,13 +45,10 @@ def look(asked: Experiment, history: History | None = None) -> forecast.Outlook:
     return forecast.outlook(asked, planning.plan(asked), history)
 
 
-def test_trials_and_contrasts_are_counted() -> None:
+def test_trials_and_contrasts_are_counted_and_knobs_change_the_guess() -> None:
     outlook = look(experiment())
     assert (outlook.trials, outlook.blocks, outlook.contrasts) == (30, 5, 3)
     assert (outlook.compare, outlook.design) == ("target", Design.PAIRED)
-
-
-def test_without_history_the_workloads_guess() -> None:
     all_of_them = look(experiment())
     assert all_of_them.duration_from == "workloads"
     assert 30 * 18 * 10**9 <= all_of_them.duration_ns <= 30 * 30 * 10**9
@@ -59,12 +57,12 @@ def test_without_history_the_workloads_guess() -> None:
     assert all_of_them.duration_ns < one_each.duration_ns < 1.1 * all_of_them.duration_ns, (
         "twice as many trials, set up for themselves"
     )
-
-
-def test_knobs_as_factors_change_the_guess() -> None:
     longer = look(experiment(factors='"w.duration" = ["9 s", "99 s"]'))
     shorter = look(experiment(factors='"w.duration" = ["9 s", "10 s"]'))
     assert longer.duration_ns - shorter.duration_ns == pytest.approx(forecast.REPEATED * 30 * 89e9, rel=1e-6)
+    guessed, corrected = look(experiment()), look(experiment(), History(times=3.0))
+    assert corrected.duration_from == "others"
+    assert corrected.duration_ns - AROUND_NS == pytest.approx(3 * (guessed.duration_ns - AROUND_NS))
 
 
 def test_history_tells_duration_and_spread() -> None:
@@ -73,12 +71,6 @@ def test_history_tells_duration_and_spread() -> None:
     named = [effect for effect in outlook.effects if effect.measure]
     assert [(effect.measure, effect.cv_share) for effect in named] == [("w.random_read.ops_per_s", 0.02)]
     assert len(outlook.effects) == 4
-
-
-def test_other_trials_of_these_kinds_correct_the_guess() -> None:
-    guessed, corrected = look(experiment()), look(experiment(), History(times=3.0))
-    assert corrected.duration_from == "others"
-    assert corrected.duration_ns - AROUND_NS == pytest.approx(3 * (guessed.duration_ns - AROUND_NS))
 
 
 LIMITED = """
@@ -93,15 +85,13 @@ limit = { read_bytes_per_s = "10 MB/s", write_ops_per_s = "100 /s" }
 """
 
 
-@pytest.mark.parametrize(
-    ("workload", "phases", "seconds"),
-    [
-        ('kind = "bulk_io"\noperations = ["read"]\ncache = "cold"\nsize = "100 MiB"', 2, 10.5),
-        ('kind = "bulk_io"\noperations = ["read"]\ncache = "warm"\nsize = "100 MiB"', 2, 0),
-        ('kind = "bulk_io"\noperations = ["random_write"]\nflush = "each"\noverwrite = true\nops = 2000', 2, 20),
-        ('kind = "metadata"\ncount = 1000\noperations = ["create", "fsync"]', 1, 30),
-        ('kind = "bulk_io"\noperations = ["random_read"]\nduration = "4 s"', 2, 4),
-    ],
+@each(
+    "workload phases seconds",
+    ('kind = "bulk_io"\noperations = ["read"]\ncache = "cold"\nsize = "100 MiB"', 2, 10.5),
+    ('kind = "bulk_io"\noperations = ["read"]\ncache = "warm"\nsize = "100 MiB"', 2, 0),
+    ('kind = "bulk_io"\noperations = ["random_write"]\nflush = "each"\noverwrite = true\nops = 2000', 2, 20),
+    ('kind = "metadata"\ncount = 1000\noperations = ["create", "fsync"]', 1, 30),
+    ('kind = "bulk_io"\noperations = ["random_read"]\nduration = "4 s"', 2, 4),
 )
 def test_a_limited_disk_is_as_slow_as_it_is_declared(workload: str, phases: int, seconds: float) -> None:
     """100 MiB at 10 MB/s take 10.5 s, but not from memory; 2,000 flushes at 100 requests a second take 20 s."""
@@ -170,13 +160,10 @@ def test_sittings_are_independent_arms() -> None:
     assert outlook.effects[1].detectable_share == pytest.approx(0.063, abs=0.0005)
 
 
-def test_one_block_shows_nothing() -> None:
+def test_where_one_block_or_no_comparison_shows_nothing_it_is_said() -> None:
     asked = experiment('compare = "target"\nrepeats = 1')
     assert look(asked).effects[0].detectable_share is None
     assert any("no comparison" in note.text for note in planning.plan(asked).notes)
-
-
-def test_where_nothing_is_compared_it_is_said() -> None:
     asked = experiment("")
     assert (look(asked).contrasts, look(asked).effects) == (0, ())
     assert any(note.subject == "compare" for note in planning.plan(asked).notes)

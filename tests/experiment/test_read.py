@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import InputErrors, Mistake, UsageError
+from assay.errors import InputErrors, UsageError
 from assay.experiment import read
 from assay.experiment.plan import DEFAULT_REPEATS
 from assay.records import Change, Claim, Factor, Precision, RequirementKind, Summary, Tier
+from experiment_texts import is_told, line_of, mistakes, the_mistake
+from rows import each
 
 HEAD = 'title = "T"\nquestion = "Q?"\n'
 TARGETS = """
@@ -31,22 +33,6 @@ operations = ["create", "list"]
 """
 STREAM = '\n[workloads.stream]\nkind = "bulk_io"\noperations = ["write"]\nsize = "1 MiB"\n'
 CUT = '[[workloads.spool.events]]\nphase = "create"\nat = "10 ms"\nrun = ["true"]\n'
-
-
-def mistakes(text: str) -> tuple[Mistake, ...]:
-    with pytest.raises(InputErrors) as caught:
-        read.parse(text, "x.toml")
-    return caught.value.mistakes
-
-
-def the_mistake(text: str) -> Mistake:
-    found = mistakes(text)
-    assert len(found) == 1, found
-    return found[0]
-
-
-def line_of(text: str, part: str) -> int:
-    return text[: text.index(part)].count("\n") + 1
 
 
 def test_a_whole_file_is_read() -> None:
@@ -81,13 +67,19 @@ def test_a_whole_file_is_read() -> None:
     assert len(experiment.digest) == 64
 
 
-def test_what_is_not_said_has_defaults() -> None:
+def test_what_is_not_said_has_defaults_and_a_constant_is_no_factor_to_compare() -> None:
     experiment = read.parse(HEAD + TARGETS + SPOOL, "x.toml")
     assert experiment.factors == (Factor(path="target", levels=("ext4", "xfs")),)
     assert experiment.compare == "target"
     assert experiment.repeats == DEFAULT_REPEATS
     assert [measure.name for measure in experiment.measures] == ["spool.create.ops_per_s", "spool.list.ops_per_s"]
     assert experiment.observers is None
+    experiment = read.parse(HEAD + ONE + SPOOL + "[factors]\nclients = [4]\n", "x.toml")
+    assert (experiment.compare, experiment.factors[0].levels) == (None, (4,))
+    assert read.parse('repeats = "until 3 %"\n' + HEAD + ONE + SPOOL, "x").repeats == Precision(half_width_share=0.03)
+    bounded = read.parse('repeats = "until 3 %, at most 30"\n' + HEAD + ONE + SPOOL, "x").repeats
+    assert bounded == Precision(half_width_share=0.03, most=30)
+    assert read.parse('budget = "1 h"\n' + HEAD + ONE + SPOOL, "x").repeats is None
 
 
 def test_every_pair_of_levels_needs_a_compared_factor_and_keeps_older_digests() -> None:
@@ -100,18 +92,6 @@ def test_every_pair_of_levels_needs_a_compared_factor_and_keeps_older_digests() 
     mistake = the_mistake('pairs = "all"\n' + head)
     assert (mistake.found, "compare =" in mistake.expected) == ('pairs = "all" without a compared factor', True)
     assert "baseline" in the_mistake('pairs = "some"\n' + head + compared).expected
-
-
-def test_a_constant_is_no_factor_to_compare() -> None:
-    experiment = read.parse(HEAD + ONE + SPOOL + "[factors]\nclients = [4]\n", "x.toml")
-    assert (experiment.compare, experiment.factors[0].levels) == (None, (4,))
-
-
-def test_precision_and_budget_leave_the_repeats_open() -> None:
-    assert read.parse('repeats = "until 3 %"\n' + HEAD + ONE + SPOOL, "x").repeats == Precision(half_width_share=0.03)
-    bounded = read.parse('repeats = "until 3 %, at most 30"\n' + HEAD + ONE + SPOOL, "x").repeats
-    assert bounded == Precision(half_width_share=0.03, most=30)
-    assert read.parse('budget = "1 h"\n' + HEAD + ONE + SPOOL, "x").repeats is None
 
 
 def test_a_required_knob_may_come_from_a_factor() -> None:
@@ -155,17 +135,6 @@ SINGLE = [
 ]
 
 
-@pytest.mark.parametrize(("head", "at", "found", "expected"), SINGLE)
-def test_a_mistake_at_the_top_is_told_with_its_place(head: str, at: str, found: str, expected: str) -> None:
-    mistake = the_mistake(head + ONE + SPOOL)
-    assert found in mistake.found
-    assert expected in mistake.expected
-    lines = (head + ONE + SPOOL).splitlines()
-    assert mistake.line is not None
-    assert mistake.column is not None
-    assert lines[mistake.line - 1][mistake.column - 1 :].startswith(at)
-
-
 BODY = [
     (ONE + SPOOL.replace("count", "cuont"), "cuont", "unknown knob 'cuont'", "did you mean 'count'"),
     (ONE + SPOOL.replace("metadata", "metdata"), '"metdata', "kind 'metdata'", "did you mean 'metadata'"),
@@ -191,7 +160,6 @@ BODY = [
     (ONE.replace("here", "clients") + SPOOL, "clients", "reserved name", "another name"),
     (ONE.replace("here", '"a b"') + SPOOL, '"a b"', "the name 'a b'", "without spaces"),
     (ONE.replace("here", "spool") + SPOOL, "spool", "also a target", "another name"),
-    (ONE.replace("path", "host = 'x'\npath") + SPOOL, "'x'", "host 'x'", "local"),
     (ONE + SPOOL + "[factors]\nclients = []\n", "[]", "an empty list", "at least one level"),
     (ONE + SPOOL + "[factors]\nclients = 3\n", "3", "3 for factor 'clients'", "a list"),
     (ONE + SPOOL + "[factors]\nclients = [0]\n", "0]", "0 clients", "from 1"),
@@ -204,31 +172,25 @@ BODY = [
     (ONE + SPOOL + '[measures]\n"spool.creat.ops_per_s" = {}\n', '"spool.creat', "'creat'", "did you mean 'create'"),
     (ONE + SPOOL + '[measures]\n"spol.create.ops_per_s" = {}\n', '"spol', "'spol'", "spool"),
     (ONE + SPOOL + '[measures]\n"spool.create" = {}\n', '"spool.create', "'spool.create'", "WORKLOAD.OPERATION.FIGURE"),
-    (ONE + SPOOL + '[measures]\n"spool.create.@x.cpu_share" = {}\n', '"spool', "host 'x'", "local"),
     (ONE + SPOOL + '[measures]\n"spool.create.@local.cpu" = {}\n', '"spool', "figure 'cpu', observed", "cpu_share"),
     (ONE + SPOOL + '[require]\n"spool.list.latency_p99_ns" = ["< 5 ms"]\n', '"< 5', "'< 5 ms'", '"<= X"'),
     (ONE + SPOOL + '[require]\n"spool.list.latency_p99_ns" = ["<= 5 MB"]\n', '"<= 5', "5 MB", "a time such as"),
-    (ONE + SPOOL + '[hosts]\nfiler = { via = "shh" }\n', '"shh', "'shh'", "did you mean 'ssh'"),
     (ONE + SPOOL + CUT.replace("create", "layout"), '"layout', "event of phase 'layout', which workload 'spool'", "create"),
     (ONE + SPOOL + 'memory = "1 GiB"\n' + STREAM, '"1 GiB', "memory = 1 GiB, stream.memory = no limit", "the same memory"),
     (ONE + SPOOL + '[limits]\n"local.sda" = "bar"\n', '"bar"', "'bar' for 'local.sda'", "a link such as"),
     (ONE + SPOOL + '[limits]\n"local.sda" = "SATA-3 x0"\n', '"SATA', "'SATA-3 x0'", "a link such as"),
     (ONE + SPOOL + '[limits]\n"local.sda" = "100 Mbps"\n', '"100', "'100 Mbps'", "Mbit/s"),
     (ONE + SPOOL + '[limits]\nvda = "SATA-3"\n', "vda", "limit 'vda'", "HOST.NAME"),
-    (ONE + SPOOL + '[limits]\n"foo.vda" = "SATA-3"\n', '"foo', "limit 'foo.vda'", "HOST is local"),
-    (ONE + SPOOL + '[hosts]\nlocal = { via = "ssh", address = "x" }\n', '"ssh', "host 'local' by ssh", "another name"),
     (ONE + SPOOL + '[[workloads.spool.events]]\nphase = "create"\nat = "10"\nrun = ["x"]\n', '"10"', "'10'", "a unit behind"),
 ]
 
 
-@pytest.mark.parametrize(("body", "at", "found", "expected"), BODY)
-def test_a_mistake_in_a_table_is_told_with_its_place(body: str, at: str, found: str, expected: str) -> None:
-    mistake = the_mistake(HEAD + body)
-    assert found in mistake.found
-    assert expected in mistake.expected
-    assert mistake.line is not None
-    assert mistake.column is not None
-    assert (HEAD + body).splitlines()[mistake.line - 1][mistake.column - 1 :].startswith(at)
+TEXTS = [(head + ONE + SPOOL, *told) for head, *told in SINGLE] + [(HEAD + body, *told) for body, *told in BODY]
+
+
+@each("text at found expected", *TEXTS)
+def test_a_mistake_is_told_with_its_place(text: str, at: str, found: str, expected: str) -> None:
+    is_told(text, at, found, expected)
 
 
 def test_all_mistakes_come_at_once_in_their_order() -> None:
@@ -240,44 +202,33 @@ def test_all_mistakes_come_at_once_in_their_order() -> None:
     assert [mistake.line for mistake in found] == sorted(
         line_of(text, part) for part in ("matter", "pth", '"x"', "[0]", '"disk"', '"other')
     )
-
-
-def test_a_wrong_claim_does_not_hide_the_wrong_name_of_its_measure() -> None:
     found = mistakes(HEAD + ONE + SPOOL + '[measures]\n"spool.create.rate" = { claim = { tier = "disk" } }\n')
     assert sorted(mistake.found for mistake in found) == ["'disk' for 'tier'", "figure 'rate'"]
-
-
-def test_every_syntax_error_comes_at_once() -> None:
     found = mistakes("title = \nquestion = x\n[targets.a\n")
     assert [mistake.line for mistake in found] == [1, 2, 3]
     assert "the end of the line" in found[0].found
-
-
-def test_a_file_without_targets_and_workloads_says_what_to_add() -> None:
     assert {mistake.expected for mistake in mistakes(HEAD)} == {
         "at least one table [targets.NAME]",
         "at least one table [workloads.NAME]",
     }
 
 
-def test_what_a_host_shows_is_a_measure_and_may_be_required() -> None:
+def test_what_stands_for_the_runs_and_what_a_host_shows_are_read() -> None:
     text = HEAD + ONE + SPOOL + '[require]\n"spool.create.@local.cpu_share" = ["<= 50 %"]\n'
     assert read.parse(text, "x.toml").requirements[0].bound == 0.5
+    head = HEAD + ONE + SPOOL + '[measures]\n"spool.create.ops_per_s" = {}\n'
+    plain, median = (read.parse(text, "x") for text in (head, head.replace("{}", '{ summary = "median" }')))
+    assert [one.measures[0].summary for one in (plain, median)] == [None, Summary.MEDIAN]
+    assert plain.digest != median.digest
 
 
-def test_a_million_trials_are_refused_with_the_arithmetic() -> None:
+def test_what_is_too_much_for_one_plan_is_refused() -> None:
     text = "repeats = 250000\n" + HEAD + ONE + SPOOL + "[factors]\nclients = [1, 2, 3, 4]\n"
     mistake = the_mistake(text)
     assert mistake.found == "1,000,000 trials (4 clients x 250,000 repeats)"
     assert mistake.line == 1
-
-
-def test_two_factors_by_hand_are_refused() -> None:
     text = HEAD + ONE + SPOOL + '[factors.a]\nlevels = [1]\nchange = "manual"\n[factors.b]\nlevels = [1]\nchange = "manual"\n'
     assert "a second factor" in the_mistake(text).found
-
-
-def test_knobs_are_checked_for_every_combination_of_levels() -> None:
     text = HEAD + ONE + SPOOL + '[factors]\n"spool.list_every" = [100, 2000]\n'
     assert "list_every 2000" in the_mistake(text).found
 
@@ -395,18 +346,11 @@ def test_any_value_anywhere_is_told_as_a_mistake_and_never_crashes(lines: dict[s
     assert all(mistake.found and mistake.expected for mistake in caught.value.mistakes)
 
 
-@pytest.mark.parametrize(("written", "value"), [("2", 2.0), ("1.5", 1.5), ("1", 1.0)])
+@each("written value", ("2", 2.0), ("1.5", 1.5), ("1", 1.0))
 def test_a_ratio_is_a_number_with_or_without_a_fraction(written: str, value: float) -> None:
     (workload,) = read.parse(HEAD + ONE + STREAM + f'compressible = {written}\nzeros = "30 %"\n', "e.toml").workloads
     assert (workload.knobs["compressible"], workload.knobs["zeros"]) == (value, 0.3)
     assert isinstance(workload.knobs["compressible"], float)
-
-
-def test_what_stands_for_the_runs_is_read_and_keeps_older_digests() -> None:
-    head = HEAD + ONE + SPOOL + '[measures]\n"spool.create.ops_per_s" = {}\n'
-    plain, median = (read.parse(text, "x") for text in (head, head.replace("{}", '{ summary = "median" }')))
-    assert [one.measures[0].summary for one in (plain, median)] == [None, Summary.MEDIAN]
-    assert plain.digest != median.digest
 
 
 LEVELS = """
@@ -423,13 +367,11 @@ kind = "metadata"
 """
 
 
-@pytest.mark.parametrize(
-    ("levels", "line", "words"),
-    [
-        ('["relatime", "noatime"]', 11, 'a list of options for each level: write [["relatime"], ["noatime"]]'),
-        ('[["relatime"], 3]', 11, "found 3; expected a list of texts"),
-        ('[["relatime"]]', 3, "which has one level"),
-    ],
+@each(
+    "levels line words",
+    ('["relatime", "noatime"]', 11, 'a list of options for each level: write [["relatime"], ["noatime"]]'),
+    ('[["relatime"], 3]', 11, "found 3; expected a list of texts"),
+    ('[["relatime"]]', 3, "which has one level"),
 )
 def test_of_refused_levels_one_thing_is_said(levels, line, words):
     """Not that the factor has one level: the others are refused."""

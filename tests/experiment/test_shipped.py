@@ -1,13 +1,12 @@
 from pathlib import Path
 
-import pytest
-
 from assay import catalogue
 from assay.catalogue import Order
 from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
 from assay.experiment import read
 from assay.records import Endpoint, EndpointKind
+from rows import each
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 FILES = sorted(FOLDER.glob("*.toml"))
@@ -34,8 +33,8 @@ def test_there_are_all_of_them() -> None:
     }
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_shipped_experiment_is_planned(path: Path) -> None:
+@each("path", *FILES)
+def test_a_shipped_experiment_is_planned_and_measures_operations_of_measured_phases(path: Path) -> None:
     experiment = read.read(path)
     plan = planning.plan(experiment)
     outlook = forecast.outlook(experiment, plan)
@@ -44,11 +43,6 @@ def test_a_shipped_experiment_is_planned(path: Path) -> None:
     assert outlook.duration_ns > 0
     for effect in outlook.effects:
         assert effect.detectable_share is not None
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_its_measures_are_operations_of_measured_phases(path: Path) -> None:
-    experiment = read.read(path)
     knobs = {factor.path: factor.levels[0] for factor in experiment.factors}
     for spec in experiment.workloads:
         own = {name.removeprefix(f"{spec.name}."): value for name, value in knobs.items() if name.startswith(f"{spec.name}.")}
@@ -59,7 +53,7 @@ def test_its_measures_are_operations_of_measured_phases(path: Path) -> None:
         assert {measure.operation for measure in experiment.measures if measure.workload == spec.name} <= measured
 
 
-def test_the_known_disk_is_read_for_five_seconds_at_least() -> None:
+def test_the_known_disk_and_quick_are_planned() -> None:
     experiment = read.read(FOLDER / "known_disk.toml")
     limit = experiment.targets[0].knobs["limit.read_bytes_per_s"]
     assert isinstance(limit, int)
@@ -67,9 +61,6 @@ def test_the_known_disk_is_read_for_five_seconds_at_least() -> None:
         size = spec.knobs["size"]
         assert isinstance(size, int)
         assert size / limit > 5
-
-
-def test_quick_is_planned_once_it_has_a_directory() -> None:
     text = (FOLDER.parent / "src/assay/controls/quick.toml").read_text()
     experiment = read.parse(text + '[targets.here]\nkind = "directory"\npath = "."\n', "quick.toml")
     assert planning.plan(experiment).trials

@@ -1,8 +1,6 @@
 """`[soak]` in the file: pieces are the repeats, workloads last one piece, and every mistake is named at once."""
 
-import pytest
-
-from assay.errors import InputErrors
+import experiment_texts
 from assay.experiment import read
 
 HEAD = """title = "T"
@@ -19,14 +17,16 @@ kind = "null"
 SECOND = 10**9
 
 
-def parsed(soak, top="", knobs=""):
-    return read.parse(HEAD.format(top=top, knobs=knobs, soak=soak), "x.toml")
+def text_of(soak, top="", knobs=""):
+    return HEAD.format(top=top, knobs=knobs, soak=soak)
+
+
+def parsed(*args, **kwargs):
+    return read.parse(text_of(*args, **kwargs), "x.toml")
 
 
 def wrong(*args, **kwargs):
-    with pytest.raises(InputErrors) as caught:
-        parsed(*args, **kwargs)
-    return [one.found for one in caught.value.mistakes]
+    return [found for _, found in experiment_texts.wrong(text_of(*args, **kwargs))]
 
 
 def test_each_piece_is_a_repeat_and_the_workload_lasts_one():
@@ -46,11 +46,13 @@ def test_phases_that_would_each_last_a_piece_share_it():
     assert [one.knobs["duration"] for one in found] == [300 * SECOND] * 2, "the checks of a drill end with their work"
 
 
-def test_what_stops_it_can_be_chosen():
+def test_what_stops_it_can_be_chosen_and_without_one_the_digest_stays():
     found = parsed('duration = "1 h"\npiece = "30 s"\nstop_on = ["rate < 50 %"]')
     assert (found.soak.kernel_error, found.soak.verification, found.soak.least_rate_share) == (False, False, 0.5)
     both = parsed('duration = "1 h"\npiece = "30 s"\nstop_on = ["rate < 50 %", "rate < 20 %"]')
     assert both.soak.least_rate_share == 0.5, "the order says nothing"
+    plain = HEAD.partition("[soak]")[0].format(top="", knobs='duration = "5 s"')
+    assert read.parse(plain, "x.toml").soak is None
 
 
 def test_every_mistake_is_named_at_once():
@@ -65,8 +67,3 @@ def test_every_mistake_is_named_at_once():
     stages = 'schedule = ["5 s at 100 /s"]'
     assert wrong('duration = "1 h"', knobs=stages) == ["schedule with [soak]"], "nobody wrote a duration"
     assert wrong('duration = "1 min"') == ["piece = '10 min'"]
-
-
-def test_an_experiment_without_a_soak_keeps_its_digest():
-    plain = HEAD.partition("[soak]")[0].format(top="", knobs='duration = "5 s"')
-    assert read.parse(plain, "x.toml").soak is None

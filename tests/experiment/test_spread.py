@@ -46,14 +46,11 @@ def few(asked: Experiment) -> tuple[str, ...]:
     return spread.too_few_clients(asked, plan.plan(asked).trials)
 
 
-def test_a_plan_says_where_the_load_comes_from_and_what_it_cannot_know() -> None:
+def test_a_plan_says_where_the_load_comes_from_and_nothing_of_local_alone() -> None:
     notes = {note.subject: note.text for note in plan.plan(experiment()).notes}
     assert notes["spool"] == "load from 30 hosts (c.1 to c.30), 1 to 4 clients each"
     assert notes["here"] == "load from 1 host (local), 30 or 100 clients each"
     assert notes["hosts"].startswith("s, c.1 to c.30 not reached by `assay plan`.")
-
-
-def test_of_local_alone_a_plan_says_nothing_new() -> None:
     text = FILE.format(clients="[1]", more="").replace('host = "s"\n', "").partition("[hosts]")[0]
     assert plan.plan(read.parse(text, "x.toml")).notes == ()
 
@@ -82,19 +79,19 @@ def test_a_plan_shows_the_refusal_and_a_run_refuses(tmp_path: Path, capsys: pyte
     assert not (tmp_path / "lab").exists()
 
 
-def test_hosts_that_take_part_are_those_of_targets_loads_events_commands_and_figures() -> None:
+def test_hosts_that_take_part_and_many_in_few_words() -> None:
     assert spread.taking_part(experiment())[:3] == ("local", "s", "c.1")
     more = '[hosts.x]\naddress = "x"\n[hosts.y]\naddress = "y"\n[hosts.z]\naddress = "z"\n'
     more += '[observe.threads]\nhost = "x"\nrun = ["nproc"]\npattern = \'(\\d+)\'\n[measures]\n"spool.create.@y.cpu_share" = {}\n'
     asked = read.parse(FILE.format(clients="[30]", more="") + more, "x.toml")
     assert spread.taking_part(asked)[-2:] == ("x", "y")
-
-
-def test_many_hosts_are_named_in_few_words() -> None:
     hosts = experiment().hosts
     assert spread.brief(hosts, ["local", "c.1", "c.2", "c.3"]) == "local, c.1 to c.3"
     assert spread.brief(hosts, ["c.1", "c.3"]) == "c.1, c.3"
     assert spread.brief(hosts, ["s"]) == "s"
+    asked = experiment()
+    moved = replace(asked, hosts=tuple(replace(host, address="other") for host in asked.hosts))
+    assert same_trials(asked) == same_trials(moved)
 
 
 def test_far_hosts_take_time_to_connect_and_to_arm_and_share_the_work() -> None:
@@ -103,9 +100,3 @@ def test_far_hosts_take_time_to_connect_and_to_arm_and_share_the_work() -> None:
     assert outlook.around_s(asked) == pytest.approx(outlook.around_s(local) + 31 * outlook.CONNECT_S)
     levels = {"clients": 300}
     assert outlook.trial_s(asked, levels) < outlook.trial_s(local, levels), "thirty hosts have more CPUs than one"
-
-
-def test_another_address_asks_for_the_same_trials() -> None:
-    asked = experiment()
-    moved = replace(asked, hosts=tuple(replace(host, address="other") for host in asked.hosts))
-    assert same_trials(asked) == same_trials(moved)

@@ -1,9 +1,8 @@
 """Events on targets in the file: each fits the target of every trial, and every mistake is named with its place."""
 
-import pytest
-
 from assay.records import Action
 from drill_texts import DrillText, event
+from rows import each
 
 HEAD = """
 title = "t"
@@ -35,7 +34,7 @@ DRILL = DrillText(HEAD, targets='"files"')
 parsed, mistakes = DRILL.parsed, DRILL.mistakes
 
 
-def test_an_event_is_done_to_the_target_or_to_what_it_stands_on():
+def test_an_event_is_done_to_the_target_or_below_it_never_below_a_file_system_of_the_users():
     fill = event("6 s", action="fill", on="disk")
     written = (event("2 s", action="kill"), event("4 s"), fill, event("8 s", action="stop"))
     found = parsed(*written).workloads[0].events
@@ -45,9 +44,6 @@ def test_an_event_is_done_to_the_target_or_to_what_it_stands_on():
         (Action.FILL, "disk", 10**9),
         (Action.STOP, "", 10**9),
     ]
-
-
-def test_never_below_a_file_system_of_the_users():
     power, fill = mistakes(event(), event("6 s", action="fill"), targets='"mine"')
     assert "never below a file system of yours" in power.found
     assert "crash_disk" in power.expected
@@ -55,15 +51,22 @@ def test_never_below_a_file_system_of_the_users():
     assert (power.line, fill.line) == (25, 30), "each at its action"
 
 
-@pytest.mark.parametrize("action", ["kill", "stop"])
+@each("action", "kill", "stop")
 def test_a_target_without_a_server_has_none_that_can_be_killed(action):
     (one,) = mistakes(event(action=action), targets='"files", "disk"')
     assert "on target 'disk', which has no server that the lab started" in one.found
 
 
-def test_an_event_is_named_once_with_all_targets_that_cannot_have_it():
+def test_a_mistake_names_all_targets_and_hides_none_of_another():
     (one,) = mistakes(event(), targets='"mine", "bare", "files"')
     assert "on targets 'mine', 'bare', which have no power that can be cut" in one.found
+    pathless, power = mistakes(event(action="cut"), event("5 s"), targets='"mine"')
+    assert "an event on no path" in pathless.found
+    assert "never below a file system of yours" in power.found
+    assert power.line == 30, "at its own action"
+    (one,) = mistakes(event(on="dsik"))
+    assert "an event on target 'dsik'" in one.found
+    assert "disk" in one.expected
 
 
 def test_every_mistake_is_named_at_once():
@@ -88,19 +91,6 @@ def test_every_mistake_is_named_at_once():
         assert any(said in text for text in texts), (said, texts)
 
 
-def test_a_mistake_in_one_event_hides_none_of_another():
-    pathless, power = mistakes(event(action="cut"), event("5 s"), targets='"mine"')
-    assert "an event on no path" in pathless.found
-    assert "never below a file system of yours" in power.found
-    assert power.line == 30, "at its own action"
-
-
-def test_a_target_that_is_not_there_is_named_with_a_likely_one():
-    (one,) = mistakes(event(on="dsik"))
-    assert "an event on target 'dsik'" in one.found
-    assert "disk" in one.expected
-
-
 NBD = """
 [targets.san]
 kind = "nbd"
@@ -109,7 +99,7 @@ on = "disk"
 """
 
 
-@pytest.mark.parametrize("action", ["kill", "power"])
+@each("action", "kill", "power")
 def test_a_client_that_does_not_connect_again_has_no_time_of_recovery(action):
     """The drill ran to its deadline, and had no figure."""
     (one,) = DrillText(HEAD + NBD, targets='"san"').mistakes(event(action=action))
@@ -119,11 +109,8 @@ def test_a_client_that_does_not_connect_again_has_no_time_of_recovery(action):
     assert waits.parsed(event(action=action)).workloads[0].events
 
 
-def test_a_stopped_server_and_a_full_disk_need_no_new_connection():
+def test_a_client_that_waits_or_need_not_connect_again_has_its_events():
     text = DrillText(HEAD + NBD, targets='"san"')
     assert text.parsed(event("2 s", action="stop"), event("4 s", action="fill", on="disk")).workloads[0].events
-
-
-def test_a_factor_may_say_how_long_the_client_waits():
     text = DrillText(HEAD + NBD, targets='"san"]\n"san.reconnect" = ["10 s", "60 s"')
     assert text.parsed(event(action="kill")).workloads[0].events

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-from assay.errors import InputErrors
 from assay.experiment import read
 from assay.records import Experiment, Measure, ObserveKind, ObserveSpec
+from experiment_texts import the_mistake
+from rows import each
 
 FILE = """title = "Watched"
 [targets.here]
@@ -32,7 +31,7 @@ def parsed(rest: str) -> Experiment:
     return read.parse(FILE + rest, "x.toml")
 
 
-def test_a_command_is_read_with_its_hosts_and_groups() -> None:
+def test_a_command_is_read_and_a_gauge_of_this_host_without_more() -> None:
     (spec,) = parsed(MBUFS).observe
     assert spec == ObserveSpec(
         name="mbufs",
@@ -41,32 +40,30 @@ def test_a_command_is_read_with_its_hosts_and_groups() -> None:
         every_ns=5 * 10**9,
         pattern=r"(?P<used>\d+)/\d+/(?P<limit>\d+) mbuf",
     )
-
-
-def test_without_more_it_is_a_gauge_of_this_host_every_second() -> None:
     (spec,) = parsed("[observe.threads]\nrun = [\"ps\"]\npattern = '(\\d+)'\n").observe
     assert (spec.hosts, spec.every_ns, spec.unit, spec.scale, spec.kind) == (("local",), 10**9, "count", 1.0, ObserveKind.GAUGE)
 
 
-@pytest.mark.parametrize(
-    ("unit", "base", "scale"),
-    [("KiB", "bytes", 1024.0), ("ms", "ns", 1e6), ("%", "share", 0.01), ("MB/s", "bytes/s", 1e6), ("/s", "1/s", 1.0)],
+@each(
+    "unit base scale",
+    ("KiB", "bytes", 1024.0),
+    ("ms", "ns", 1e6),
+    ("%", "share", 0.01),
+    ("MB/s", "bytes/s", 1e6),
+    ("/s", "1/s", 1.0),
 )
 def test_units_are_those_of_the_file(unit: str, base: str, scale: float) -> None:
     (spec,) = parsed(MBUFS + f'unit = "{unit}"\n').observe
     assert (spec.unit, spec.scale) == (base, scale)
 
 
-def test_its_figures_are_measures_with_their_units() -> None:
+def test_its_figures_are_measures_and_a_requirement_has_their_unit() -> None:
     names = ("@s.observe.mbufs.used", "@c.2.observe.mbufs.used_share.max", "@local.observe.hits")
     asked = parsed(MBUFS + HITS + "[measures]\n" + "".join(f'"w.create.{name}" = {{}}\n' for name in names))
     assert asked.measures == tuple(
         Measure(workload="w", operation="create", figure=name, unit=unit)
         for name, unit in zip(names, ("count", "share", "1/s"), strict=True)
     )
-
-
-def test_a_requirement_has_the_unit_of_the_figure() -> None:
     asked = parsed(MBUFS + '[require]\n"w.create.@s.observe.mbufs.used_share.max" = ["<= 90 %"]\n')
     assert asked.requirements[0].bound == 0.9
 
@@ -102,11 +99,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("rest", "found", "expected"), WRONG)
+@each("rest found expected", *WRONG)
 def test_a_mistake_in_a_command_is_named_with_its_place(rest: str, found: str, expected: str) -> None:
-    with pytest.raises(InputErrors) as caught:
-        parsed(rest)
-    (mistake,) = caught.value.mistakes
+    mistake = the_mistake(FILE + rest)
     assert found in mistake.found
     assert expected in mistake.expected
     assert mistake.line is not None
@@ -114,6 +109,4 @@ def test_a_mistake_in_a_command_is_named_with_its_place(rest: str, found: str, e
 
 
 def test_of_the_figures_of_a_refused_command_nothing_more_is_said() -> None:
-    with pytest.raises(InputErrors) as caught:
-        parsed(MBUFS.replace("5 s", "5") + '[measures]\n"w.create.@s.observe.mbufs.used" = {}\n')
-    assert len(caught.value.mistakes) == 1
+    the_mistake(FILE + MBUFS.replace("5 s", "5") + '[measures]\n"w.create.@s.observe.mbufs.used" = {}\n')

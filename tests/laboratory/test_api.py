@@ -15,6 +15,7 @@ import notebook_records as made
 from assay.errors import UsageError
 from assay.notebook import read
 from assay.records import Exclusion, ExclusionReason, Outcome
+from rows import each
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 
@@ -73,38 +74,33 @@ def test_evidence_comes_as_arrays_that_cannot_be_changed(lab):
         lab.evidence("0001/1", "elsewhere")
 
 
-def test_answers_are_those_of_the_notebook(folder, lab):
+def test_answers_are_those_of_the_notebook_and_a_measure_without_runs_has_its_unit(folder, lab):
     stored = read.results(lab.folder)
     assert lab.comparisons == stored.comparisons
     assert lab.results.requirements == stored.requirements
     assert lab.experiments == tuple(one.name for one in read.folders(folder))
+    told = tuple(replace(one, estimate=None, unfiltered=one.estimate, values={}) for one in lab.results.cells)
+    none = replace(lab, results=replace(lab.results, cells=told)).measure(made.RATE)
+    assert (none.values.tolist(), none.unit) == ([], "1/s")
 
 
-@pytest.mark.parametrize(
-    ("ask", "told"),
-    [
-        (lambda lab: lab.measure("nonsense"), "found measure 'nonsense'; expected one of: spool.create"),
-        (lambda lab: lab.verdicts("nonsense"), "found measure 'nonsense'"),
-        (lambda lab: lab.measure(made.RATE, {"target": "zfs"}), "found target = 'zfs'; expected one of: 'ext4', 'xfs'$"),
-        (lambda lab: lab.measure(made.RATE, {"clients": 7}), "found factor 'clients'; expected one of: target$"),
-        (lambda lab: lab.series("0001/1", "create.count", client="0"), "found client; expected some of: phase, source, layer"),
-        (lambda lab: lab.series("0001/1", "nonsense"), "found no series 'nonsense' in run 0001/1; expected one of: create.count"),
-        (lambda lab: lab.series("0001/1", "create.count", subject="client:9"), "client:9"),
-        (lambda lab: lab.histogram("0001/1", "read"), "expected one of: create in fill"),
-        (lambda lab: lab.evidence("0099/1"), "no run 0099/1"),
-        (lambda lab: assay.open(lab.folder.parent, "no-such"), "expected one of: a-mail"),
-        (lambda lab: assay.open(lab.folder.parent / "no-such"), "no notebook"),
-    ],
+@each(
+    "ask told",
+    (lambda lab: lab.measure("nonsense"), "found measure 'nonsense'; expected one of: spool.create"),
+    (lambda lab: lab.verdicts("nonsense"), "found measure 'nonsense'"),
+    (lambda lab: lab.measure(made.RATE, {"target": "zfs"}), "found target = 'zfs'; expected one of: 'ext4', 'xfs'$"),
+    (lambda lab: lab.measure(made.RATE, {"clients": 7}), "found factor 'clients'; expected one of: target$"),
+    (lambda lab: lab.series("0001/1", "create.count", client="0"), "found client; expected some of: phase, source, layer"),
+    (lambda lab: lab.series("0001/1", "nonsense"), "found no series 'nonsense' in run 0001/1; expected one of: create.count"),
+    (lambda lab: lab.series("0001/1", "create.count", subject="client:9"), "client:9"),
+    (lambda lab: lab.histogram("0001/1", "read"), "expected one of: create in fill"),
+    (lambda lab: lab.evidence("0099/1"), "no run 0099/1"),
+    (lambda lab: assay.open(lab.folder.parent, "no-such"), "expected one of: a-mail"),
+    (lambda lab: assay.open(lab.folder.parent / "no-such"), "no notebook"),
 )
 def test_wrong_names_are_told_with_what_there_is(lab, ask, told):
     with pytest.raises(UsageError, match=told):
         ask(lab)
-
-
-def test_a_measure_of_which_no_run_counts_has_its_unit(lab):
-    told = tuple(replace(one, estimate=None, unfiltered=one.estimate, values={}) for one in lab.results.cells)
-    none = replace(lab, results=replace(lab.results, cells=told)).measure(made.RATE)
-    assert (none.values.tolist(), none.unit) == ([], "1/s")
 
 
 def test_to_import_it_imports_nothing_else():

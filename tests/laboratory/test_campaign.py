@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-import pytest
-
 import notebook_records as made
 from assay.laboratory.campaign import RepeatBudget, spoiled_by_noise
 from assay.records import Severity, State
+from rows import each
 
 
 def lasting(seconds):
@@ -14,7 +13,7 @@ def lasting(seconds):
     return replace(run, started_utc="2026-01-01T00:00:00+00:00", ended_utc=f"2026-01-01T00:00:{seconds:02}+00:00")
 
 
-@pytest.mark.parametrize(("grows", "after_one"), [(False, 20.0), (True, 2.0)])
+@each("grows after_one", (False, 20.0), (True, 2.0))
 def test_repeats_take_half_of_the_first_attempts_and_no_more(grows, after_one):
     patience = RepeatBudget(trials=10, grows=grows)
     patience.spend(lasting(4), 1)

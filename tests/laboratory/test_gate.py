@@ -1,7 +1,5 @@
 """The gate: which results end with which status."""
 
-import pytest
-
 from assay.laboratory.gate import BAD_VERDICT, UNMET, Gate, status
 from assay.records import (
     Claim,
@@ -20,6 +18,7 @@ from assay.records import (
     Verdict,
     VerdictState,
 )
+from rows import each
 
 
 def results(verdict: VerdictState, requirement: RequirementState = RequirementState.MET) -> Results:
@@ -55,29 +54,29 @@ def results(verdict: VerdictState, requirement: RequirementState = RequirementSt
     return Results(experiment=experiment, plan=plan, runs=(Judged(run=run, verdicts={"m": said}),), requirements=(met,))
 
 
-@pytest.mark.parametrize("state", list(VerdictState))
+@each("state", *list(VerdictState))
 def test_without_a_gate_every_verdict_ends_well(state):
     assert status(results(state, RequirementState.NOT_MET), Gate.OFF) == 0
 
 
-@pytest.mark.parametrize(
-    ("state", "on", "strict"),
-    [
-        (VerdictState.SOUND, 0, 0),
-        (VerdictState.BOUNDED, 0, 0),
-        (VerdictState.UNVERIFIED, 0, BAD_VERDICT),
-        (VerdictState.TAINTED, BAD_VERDICT, BAD_VERDICT),
-        (VerdictState.INVALID, BAD_VERDICT, BAD_VERDICT),
-    ],
+@each(
+    "state on strict",
+    (VerdictState.SOUND, 0, 0),
+    (VerdictState.BOUNDED, 0, 0),
+    (VerdictState.UNVERIFIED, 0, BAD_VERDICT),
+    (VerdictState.TAINTED, BAD_VERDICT, BAD_VERDICT),
+    (VerdictState.INVALID, BAD_VERDICT, BAD_VERDICT),
 )
 def test_bad_verdicts_end_with_three(state, on, strict):
     assert status(results(state), Gate.ON) == on
     assert status(results(state), Gate.STRICT) == strict
 
 
-@pytest.mark.parametrize(
-    ("state", "on", "strict"),
-    [(RequirementState.MET, 0, 0), (RequirementState.NOT_MET, UNMET, UNMET), (RequirementState.UNDECIDED, 0, UNMET)],
+@each(
+    "state on strict",
+    (RequirementState.MET, 0, 0),
+    (RequirementState.NOT_MET, UNMET, UNMET),
+    (RequirementState.UNDECIDED, 0, UNMET),
 )
 def test_unmet_requirements_end_with_four(state, on, strict):
     assert status(results(VerdictState.SOUND, state), Gate.ON) == on

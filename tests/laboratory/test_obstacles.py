@@ -4,11 +4,10 @@ import json
 import random
 from pathlib import Path
 
-import pytest
-
 from assay.errors import InputErrors, Obstacle, ObstacleErrors
 from assay.experiment import read
 from assay.laboratory.session import experiment_of, placed
+from rows import each
 from sizes import few_and_many
 
 EXPERIMENTS = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
@@ -26,7 +25,7 @@ def damaged(text, chance):
 
 
 @few_and_many("times", 2, 60)
-@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+@each("path", *EXPERIMENTS)
 def test_a_damaged_file_is_an_experiment_or_a_list_of_mistakes(path, times, tmp_path):
     chance, file = random.Random(path.stem), tmp_path / path.name
     for _ in range(times):

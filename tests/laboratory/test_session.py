@@ -25,17 +25,11 @@ def work(error: BaseException | None = None) -> None:
             raise error
 
 
-def test_what_could_not_be_undone_is_told_in_words():
+def test_what_could_not_be_undone_is_told_whatever_ended_the_work(capsys):
     with pytest.raises(TrialError, match=f"^{TOLD}$"):
         work()
-
-
-def test_an_interrupt_does_not_hide_it():
     with pytest.raises(TrialError, match=f"^interrupted; {TOLD}$"):
         work(KeyboardInterrupt())
-
-
-def test_another_error_goes_through_and_it_is_told_beside(capsys):
     with pytest.raises(RefusedError, match="no room"):
         work(RefusedError("no room"))
     assert "assay: not undone: command" in capsys.readouterr().err

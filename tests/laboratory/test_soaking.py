@@ -4,8 +4,6 @@ import os
 import shutil
 from dataclasses import replace
 
-import pytest
-
 from assay.audit import judge
 from assay.experiment import plan as planning
 from assay.experiment import read
@@ -18,6 +16,7 @@ from assay.notebook.store import Store
 from assay.records import Claim, EngineError, Label, Nature, Outcome, Severity, SoakSpec, State, Verdict, VerdictState
 from assay.trial.runner import TrialRunner
 from audit.case_builder import SECOND, Made, case_of, run_of
+from rows import each
 
 SPEC = SoakSpec(duration_ns=3600 * SECOND, piece_ns=600 * SECOND, least_rate_share=0.5)
 
@@ -54,18 +53,15 @@ def kernel(severity):
     return found(RULE, case_of(Made(), "N07"), State.FAIL, "I/O error on sda.", severity=severity)
 
 
-def test_nothing_wrong_goes_on():
-    assert watched((RUN, [verdict(100.0)]), (RUN, [verdict(60.0)])).reason is None
-
-
 def test_the_first_thing_that_goes_wrong_is_the_reason():
+    assert watched((RUN, [verdict(100.0)]), (RUN, [verdict(60.0)])).reason is None
     slow = watched((RUN, [verdict(100.0)]), (RUN, [verdict(90.0)]), (RUN, [verdict(40.0)]), (RUN, [verdict(1.0)]))
     assert slow.reason.startswith("stopped at piece 3 of 6, after 30 min: rate: w.read.ops_per_s is 40")
     assert "I/O error on sda" in watched((RUN, [verdict(1.0, kernel(Severity.QUALIFIES))])).reason
     assert watched((RUN, [verdict(1.0, kernel(Severity.NOTES))])).reason is None, "of another device"
 
 
-@pytest.mark.parametrize("what", ["verify", "lost", "changed"])
+@each("what", "verify", "lost", "changed")
 def test_a_failed_verification_stops_it(what):
     (phase,) = RUN.phases
     (client, *_) = phase.clients
@@ -118,7 +114,7 @@ def conducted(store, heard):
     return [run.outcome.value for run in notebook.runs(store.folder)]
 
 
-def test_it_runs_piece_after_piece_and_goes_on_where_it_was_left(tmp_path, monkeypatch):
+def test_it_runs_piece_after_piece_goes_on_where_it_was_left_and_its_watcher_sees_each(tmp_path, monkeypatch):
     with store_of(tmp_path) as store:
         monkeypatch.setattr(SoakWatch, "look", lambda self, run, verdicts: setattr(self, "reason", "a test says so"))
         heard = []
@@ -129,9 +125,6 @@ def test_it_runs_piece_after_piece_and_goes_on_where_it_was_left(tmp_path, monke
         assert conducted(store, []) == ["finished"] * 3
         assert all(run.phases[0].clients[0].operations[0].count in range(900, 1100) for run in notebook.runs(store.folder))
     assert judge.ruleset()
-
-
-def test_who_watches_the_notebook_sees_each_piece(tmp_path):
     with store_of(tmp_path) as store:
         watching = notebook_watchers.watch(store.folder.parent)
         assert conducted(store, []) == ["finished"] * 3

@@ -53,7 +53,7 @@ def test_runs_that_failed_take_no_part_and_what_is_done_within_another_is_none_o
     assert set(sample.rates) == {"random_read", "random_write"}
 
 
-def test_an_experiment_that_varies_a_mix_is_told_what_each_operation_uses():
+def test_mixes_are_told_by_arm_and_one_mix_nothing():
     found, load = results()
     (group,) = groups(found, load)
     rows = arm_rows([group])
@@ -63,15 +63,9 @@ def test_an_experiment_that_varies_a_mix_is_told_what_each_operation_uses():
     assert {row[-1] for row in bound_rows([group])} == {"the 4 CPUs of the host"}
     for bound in group.bounds:
         assert bound.measured < bound.at_most.value
-
-
-def test_arms_have_demands_of_their_own():
     found, load = results(compare="target")
     (group,) = groups(found, load)
     assert (group.factor, group.level) == ("target", "here")
-
-
-def test_an_experiment_of_one_mix_is_told_nothing():
     assert groups(*results(shares=(0.5,))) == ()
 
 

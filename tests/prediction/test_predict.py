@@ -16,6 +16,7 @@ from assay.prediction.predict import predict, servers
 from assay.records import Estimate, Method
 from assay.toml_document import Document
 from assay.units import Refusal
+from rows import each
 
 OLD, NEW = {"read": 20e-6, "write": 60e-6}, {"read": 100e-6, "write": 540e-6}
 MIXES = {"90 %": (900.0, 100.0), "50 %": (400.0, 400.0), "10 %": (50.0, 450.0), "67 %": (500.0, 246.0)}
@@ -132,10 +133,7 @@ def test_a_write_of_a_mix_without_writes_uses_nothing_and_is_still_a_sample():
 
 def test_a_capacity_that_was_measured_brings_its_interval():
     machine = 'device_write = { notebook = "lab", measure = "stream.write.bytes_per_s" }'
-    told = asked(
-        MACHINE.format(machine='device_write = "25 MB/s"'),
-        new=with_devices(samples(NEW, spread=0.01)),
-    )
+    told = asked(MACHINE.format(machine='device_write = "25 MB/s"'), new=with_devices(samples(NEW, spread=0.01)))
     found = asked(
         MACHINE.format(machine=machine),
         new=with_devices(samples(NEW, spread=0.01)),
@@ -154,19 +152,17 @@ def test_intervals_that_meet_leave_open_which_is_first():
     assert "By the intervals another resource may saturate first" in wording.answer(found)
 
 
-@pytest.mark.parametrize(
-    ("machine", "said"),
-    [
-        ('device_read = "fast"', "a link such as"),
-        ('device_operations = "0 /s"', "more than 0"),
-        ("device_busy = true", "device_busy = 1"),
-        ('network_out = "1GbE"', "trials of as many different mixes"),
-        ('device_write = { notebook = "lab", measure = "x.write.bytes_per_s" }', "a measure"),
-        ('device_write = { notebook = "lab", measure = "stream.write.bytes_per_s" }', "a measure in bytes/s above 0"),
-        ('device_write = { notebook = "lab" }', "measure = "),
-        ('device_wrote = "1 MB/s"', "device_write"),
-        ("speed = 2.0", "or one of: device_read"),
-    ],
+@each(
+    "machine said",
+    ('device_read = "fast"', "a link such as"),
+    ('device_operations = "0 /s"', "more than 0"),
+    ("device_busy = true", "device_busy = 1"),
+    ('network_out = "1GbE"', "trials of as many different mixes"),
+    ('device_write = { notebook = "lab", measure = "x.write.bytes_per_s" }', "a measure"),
+    ('device_write = { notebook = "lab", measure = "stream.write.bytes_per_s" }', "a measure in bytes/s above 0"),
+    ('device_write = { notebook = "lab" }', "measure = "),
+    ('device_wrote = "1 MB/s"', "device_write"),
+    ("speed = 2.0", "or one of: device_read"),
 )
 def test_a_mistake_of_the_machine_is_told(machine, said):
     of = {"new": with_devices(samples(NEW)), "lab_stream": measured("1/s", 500.0)}
@@ -174,27 +170,28 @@ def test_a_mistake_of_the_machine_is_told(machine, said):
     assert any(said in expected for _, _, expected in told), told
 
 
-def test_a_multiplier_of_seven_makes_a_tenth_barely_enough():
+def test_more_processors_carry_more_and_a_tenth_times_seven_is_barely_enough():
     found = asked('multiplier = 7\n[production]\nused = "8 % to 12 %"\ncpus = 2\n[machine]\ncpus = 2')
     assert found.utilisation == pytest.approx((0.56, 0.70, 0.84))
     assert found.servers == (1, 2)
     assert found.slowdown == pytest.approx([1 / (1 - one**2) for one in (0.56, 0.7, 0.84)])  # two servers
     said = wording.answer(found)
     assert said.startswith("Production will keep 70 % of 2 CPUs busy (56 % to 84 %). At the upper end, above 70 %")
-
-
-def test_more_and_quicker_processors_carry_more():
     text = 'multiplier = [6, 8]\n[production]\nused = "10 %"\ncpus = 2\n[machine]\ncpus = 4\nspeed = 2.0'
     found = asked(text)
     assert found.utilisation == pytest.approx((0.15, 0.175, 0.2))
     assert any("2 times" in one for one in found.assumptions)
 
 
-def test_operations_are_carried_by_their_demands():
+def test_operations_are_carried_by_their_demands_and_busy_hours_widen_the_interval():
     found = asked(FILE.format(production=RATES, new=""), new=samples(NEW, spread=0.0))
     assert found.utilisation[1] == pytest.approx((800 * 100e-6 + 900 * 540e-6) / 2, rel=0.02)
     assert found.is_validated is None
     assert "Not validated" in wording.answer(found)
+    one = asked(FILE.format(production=RATES, new=""), new=samples(NEW))
+    hours = 'operations = { read = ["400 /s", "1200 /s"], write = ["600 /s", "1200 /s"] }'
+    several = asked(FILE.format(production=hours, new=""), new=samples(NEW))
+    assert several.utilisation[0] < one.utilisation[0] < one.utilisation[2] < several.utilisation[2]
 
 
 def test_the_interval_holds_the_truth_and_the_mix_that_was_held_out():
@@ -223,13 +220,6 @@ def test_a_mix_that_takes_more_than_its_operations_is_not_met():
     assert wording.holdout_rows(found)[0][-1] == "NO"
 
 
-def test_busy_hours_widen_the_interval():
-    one = asked(FILE.format(production=RATES, new=""), new=samples(NEW))
-    hours = 'operations = { read = ["400 /s", "1200 /s"], write = ["600 /s", "1200 /s"] }'
-    several = asked(FILE.format(production=hours, new=""), new=samples(NEW))
-    assert several.utilisation[0] < one.utilisation[0] < one.utilisation[2] < several.utilisation[2]
-
-
 DAY = "hour,read,write\n09:00,700,200\n10:00,800,900\n11:00,2000,100\n12:00,100,1.2 kIOPS\n03:00,0.5,0\n"
 
 
@@ -249,17 +239,15 @@ def test_the_busiest_hour_of_a_day_is_that_of_each_resource():
     assert two.uses[0].utilisation[0] < processor.utilisation[0]
 
 
-@pytest.mark.parametrize(
-    ("day", "more", "said"),
-    [
-        (None, "", "a table"),
-        ("hour,read\n", "", "a line for each hour"),
-        ("hour,read,read\n1,2,3\n", "", "a line for each hour"),
-        ("hour,read\n09:00,1,2\n", "", "as in the first line"),
-        ("hour,read\n09:00,many\n", "", "operations a second, such as 900"),
-        (DAY, "busiest = 9", "how many of the 5 hours count"),
-        (DAY, "busiest = true", "how many of the 5 hours count"),
-    ],
+@each(
+    "day more said",
+    (None, "", "a table"),
+    ("hour,read\n", "", "a line for each hour"),
+    ("hour,read,read\n1,2,3\n", "", "a line for each hour"),
+    ("hour,read\n09:00,1,2\n", "", "as in the first line"),
+    ("hour,read\n09:00,many\n", "", "operations a second, such as 900"),
+    (DAY, "busiest = 9", "how many of the 5 hours count"),
+    (DAY, "busiest = true", "how many of the 5 hours count"),
 )
 def test_a_mistake_of_a_day_is_told(day, more, said):
     text = FILE.format(production=f'operations = "day.csv"\n{more}', new="")
@@ -267,7 +255,7 @@ def test_a_mistake_of_a_day_is_told(day, more, said):
     assert any(said in expected for _, _, expected in told), told
 
 
-@pytest.mark.parametrize("day", [DAY.replace(",", ";"), DAY.replace(",", "\t"), "\ufeff" + DAY, DAY.replace("\n", "\n\n")])
+@each("day", DAY.replace(",", ";"), DAY.replace(",", "\t"), "\ufeff" + DAY, DAY.replace("\n", "\n\n"))
 def test_a_day_as_spreadsheets_write_it(day):
     text = FILE.format(production='operations = "day.csv"', new="")
     found, plain = (asked(text, new=samples(NEW), day_csv=each) for each in (day, DAY))
@@ -281,34 +269,24 @@ def test_a_cell_that_is_no_rate_is_told_with_its_line_in_the_table():
     assert [found for _, found, _ in told] == ["day.csv, line 4, cell 3 (write): '4e5'"]
 
 
-@pytest.mark.parametrize("share", ["8 to 12 %", "8-12 %", "8 % - 12 %", "8% to 12%", "8 – 12 %"])
+@each("share", "8 to 12 %", "8-12 %", "8 % - 12 %", "8% to 12%", "8 – 12 %")
 def test_ranges_as_people_write_them(share):
     text = f'multiplier = 7\n[production]\nused = "{share}"\ncpus = 2\n[machine]\ncpus = 2\n'
     assert asked(text).utilisation == pytest.approx((0.56, 0.70, 0.84))
 
 
-@pytest.mark.parametrize(
-    ("share", "multiplier", "said"),
-    [
-        ("20 %", "7", "The load exceeds the capacity: the machine does not carry it."),
-        (
-            "20 %",
-            "[4, 7]",
-            "does not carry it. The lower end is 80 %; requests queue: each takes 2.78 times",
-        ),
-        ("20 %", "[2, 9]", "does not carry it. The lower end is 40 %."),
-        (
-            "20 %",
-            "[3, 6]",
-            "each takes 5.26 times its service time (M/M/m), 1.56 at the lower end. At the upper end the machine does not carry",
-        ),
-        ("10 %", "[1, 11]", "busy (10 % to 110 %). At the upper end the machine does not carry the load. Utilisation"),
-        (
-            "10 %",
-            "[4, 8]",
-            "At the upper end, above 70 %, requests queue: each takes 1.56 (1.19 to 2.78) times",
-        ),
-    ],
+@each(
+    "share multiplier said",
+    ("20 %", "7", "The load exceeds the capacity: the machine does not carry it."),
+    ("20 %", "[4, 7]", "does not carry it. The lower end is 80 %; requests queue: each takes 2.78 times"),
+    ("20 %", "[2, 9]", "does not carry it. The lower end is 40 %."),
+    (
+        "20 %",
+        "[3, 6]",
+        "each takes 5.26 times its service time (M/M/m), 1.56 at the lower end. At the upper end the machine does not carry",
+    ),
+    ("10 %", "[1, 11]", "busy (10 % to 110 %). At the upper end the machine does not carry the load. Utilisation"),
+    ("10 %", "[4, 8]", "At the upper end, above 70 %, requests queue: each takes 1.56 (1.19 to 2.78) times"),
 )
 def test_what_waiting_does_is_told_without_endless_times(share, multiplier, said):
     text = f'multiplier = {multiplier}\n[production]\nused = "{share}"\ncpus = 2\n[machine]\ncpus = 2\n'
@@ -316,9 +294,7 @@ def test_what_waiting_does_is_told_without_endless_times(share, multiplier, said
     assert "endless" not in wording.answer(asked(text))
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "said"), [(1e-9, "bytes", "0"), (1.0003, "requests", "1 request"), (2.0, "requests", "2 requests")]
-)
+@each("value unit said", (1e-9, "bytes", "0"), (1.0003, "requests", "1 request"), (2.0, "requests", "2 requests"))
 def test_what_one_operation_uses_reads_as_people_write_it(value, unit, said):
     assert wording.in_unit(value, unit) == said
 
@@ -336,7 +312,7 @@ def test_a_utilisation_alone_is_bounded_by_the_operations_that_grow_least_and_mo
     assert len(wording.demand_rows(found)) == 6
 
 
-@pytest.mark.parametrize(("share", "times"), [(1.0, 5.0), (0.5, (100 + 540) / (20 + 60))])
+@each("share times", (1.0, 5.0), (0.5, (100 + 540) / (20 + 60)))
 def test_a_utilisation_with_the_shares_of_its_operations_has_the_multiplier_of_that_mix(share, times):
     production = f'{SHARE}\nmix = {{ read = "{share * 100:g} %", write = "{(1 - share) * 100:g} %" }}'
     text = FILE.format(production=production, new="") + '[old]\nnotebook = "old"\n'
@@ -353,12 +329,12 @@ def test_two_mixes_say_what_they_cannot():
     assert any("includes 5 % for it" in one for one in found.assumptions)
 
 
-@pytest.mark.parametrize(("utilisation", "count"), [(0.0, 1), (0.7, 1), (0.71, 2), (2.1, 3), (math.inf, None)])
+@each("utilisation count", (0.0, 1), (0.7, 1), (0.71, 2), (2.1, 3), (math.inf, None))
 def test_machines_keep_below_seventy_percent(utilisation, count):
     assert servers(utilisation) == count
 
 
-@pytest.mark.parametrize(("background", "count"), [(0.0, 2), (0.2, 2), (0.3, 2), (0.5, 4), (0.69, 71), (0.7, None)])
+@each("background count", (0.0, 2), (0.2, 2), (0.3, 2), (0.5, 4), (0.69, 71), (0.7, None))
 def test_what_a_machine_uses_without_the_load_is_not_shared(background, count):
     """A load of 71 % of one machine, each of which uses something of its own besides."""
     assert servers(background + 0.71, background) == count
@@ -378,7 +354,7 @@ def test_machines_are_counted_without_the_background_that_each_has():
     assert busier.servers == (3, 3)
 
 
-@pytest.mark.parametrize(("times", "said"), [(1, False), (4, True)])
+@each("times said", (1, False), (4, True))
 def test_a_load_beyond_all_that_was_measured_is_said_to_be_that(times, said):
     """The busiest trial had 0.31 processors busy."""
     production = f'operations = {{ read = "{300 * times} /s", write = "{400 * times} /s" }}'
@@ -387,11 +363,6 @@ def test_a_load_beyond_all_that_was_measured_is_said_to_be_that(times, said):
     assert bool(told) is said
     most = max(one.used["cpu"] for one in samples(NEW, spread=0.0))
     assert not told or f"production uses {(300 * 100e-6 + 400 * 540e-6) * times / most:.2g} times" in told[0]
-
-
-def test_names_are_joined_where_a_workload_calls_them_otherwise():
-    found = asked(FILE.format(production='operations = { get = "100 /s" }', new='called = { read = "get" }'), new=samples(NEW))
-    assert set(found.question.new.demand.operations) == {"get", "write"}
 
 
 def test_every_mistake_is_told_at_once_with_its_line():
@@ -411,56 +382,47 @@ speed = 0
     assert [line for line, _, _ in mistakes(text)] == [1, 2, 2, 3, 4, 4, 6, 7, 8, 9, 11, 12]
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "found"),
-    [
-        ("", None, "no [machine]"),
-        ("[production]\n[machine]\ncpus = 1", 1, "neither operations nor used"),
-        ('[production]\nused = "9 %"\ncpus = 1\n[machine]\ncpus = 1', 2, "without multiplier or notebooks"),
-        ('[production]\noperations = { read = "9 /s" }\n[machine]\ncpus = 1', 2, "without [new]"),
-        (FILE.format(production='operations = { red = "9 /s" }', new=""), 3, "was not measured"),
-        (FILE.format(production=RATES, new='fit = { workload = "mix" }\nholdout = { phase = "mix" }'), 9, "fitted trials"),
-        (FILE.format(production=RATES, new='holdout = { mix.read_share = "68 %" }'), 8, "no trial of that kind"),
-        (FILE.format(production=RATES, new='where = { target = "zfs" }'), 8, "no trial of that kind"),
-        (FILE.format(production=RATES, new='fit = { mix.read_share = "55 %" }'), 8, "no trial of that kind"),
-        (FILE.format(production=RATES, new='fit = { mix.read_share = "50 %" }'), 7, "do not separate the operations"),
-        ('[production]\nused = "9"\ncpus = 1\n[machine]\ncpus = 1', 2, "without multiplier or notebooks"),
-        (FILE.format(production=RATES, new='resource = "server_cpu"'), 7, "nothing was measured of it"),
-        ("[production", 1, "the end of the line"),
-        (FILE.format(production=f'{SHARE}\nmix = {{ read = "70 %" }}', new=""), 5, "shares of 70 % together"),
-        (FILE.format(production=f'{SHARE}\nmix = {{ read = "x", write = "y" }}', new=""), 5, "'x'"),
-        (FILE.format(production=RATES + '\nmix = { read = "100 %" }', new=""), 4, "a mix beside operations"),
-        (
-            FILE.format(production=SHARE, new="") + '[old]\nnotebook = "new"\n[machine.device_read]\n',
-            12,
-            "given as CPU utilisation",
-        ),
-    ],
+@each(
+    "text line found",
+    ("", None, "no [machine]"),
+    ("[production]\n[machine]\ncpus = 1", 1, "neither operations nor used"),
+    ('[production]\nused = "9 %"\ncpus = 1\n[machine]\ncpus = 1', 2, "without multiplier or notebooks"),
+    ('[production]\noperations = { read = "9 /s" }\n[machine]\ncpus = 1', 2, "without [new]"),
+    (FILE.format(production='operations = { red = "9 /s" }', new=""), 3, "was not measured"),
+    (FILE.format(production=RATES, new='fit = { workload = "mix" }\nholdout = { phase = "mix" }'), 9, "fitted trials"),
+    (FILE.format(production=RATES, new='holdout = { mix.read_share = "68 %" }'), 8, "no trial of that kind"),
+    (FILE.format(production=RATES, new='where = { target = "zfs" }'), 8, "no trial of that kind"),
+    (FILE.format(production=RATES, new='fit = { mix.read_share = "55 %" }'), 8, "no trial of that kind"),
+    (FILE.format(production=RATES, new='fit = { mix.read_share = "50 %" }'), 7, "do not separate the operations"),
+    ('[production]\nused = "9"\ncpus = 1\n[machine]\ncpus = 1', 2, "without multiplier or notebooks"),
+    (FILE.format(production=RATES, new='resource = "server_cpu"'), 7, "nothing was measured of it"),
+    ("[production", 1, "the end of the line"),
+    (FILE.format(production=f'{SHARE}\nmix = {{ read = "70 %" }}', new=""), 5, "shares of 70 % together"),
+    (FILE.format(production=f'{SHARE}\nmix = {{ read = "x", write = "y" }}', new=""), 5, "'x'"),
+    (FILE.format(production=RATES + '\nmix = { read = "100 %" }', new=""), 4, "a mix beside operations"),
+    (FILE.format(production=SHARE, new="") + '[old]\nnotebook = "new"\n[machine.device_read]\n', 12, "given as CPU utilisation"),
 )
 def test_a_mistake_is_told_where_it_stands(text, line, found):
     told = mistakes(text, new=samples(NEW))
     assert any((where, found in said) == (line, True) for where, said, _ in told), told
 
 
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        (f'[production]\n{SHARE}\nmix = {{ read = "70 %", write = "20 %" }}\n[machine]\ncpus = 1', [2, 4]),
-        (FILE.format(production=RATES, new='where = { target = "zfs" }').replace("[new]", 'network_in = "1GbE"\n[new]'), [9]),
-        (f'multiplier = 7\n[production]\n{SHARE}\n[machine]\ncpus = 1\ndevice_read = "1GbE"', [7]),
-        ('[production]\noperations = "day.csv"\nbusiest = 3\n[new]\nnotebook = "new"\n[machine]\ncpus = 2', [2]),
-    ],
+@each(
+    "text lines",
+    (f'[production]\n{SHARE}\nmix = {{ read = "70 %", write = "20 %" }}\n[machine]\ncpus = 1', [2, 4]),
+    (FILE.format(production=RATES, new='where = { target = "zfs" }').replace("[new]", 'network_in = "1GbE"\n[new]'), [9]),
+    (f'multiplier = 7\n[production]\n{SHARE}\n[machine]\ncpus = 1\ndevice_read = "1GbE"', [7]),
+    ('[production]\noperations = "day.csv"\nbusiest = 3\n[new]\nnotebook = "new"\n[machine]\ncpus = 2', [2]),
 )
 def test_one_mistake_brings_no_others_with_it(text, lines):
     """The first has two: nothing to carry the load over, and shares that are not all of it."""
     assert [line for line, _, _ in mistakes(text, new=samples(NEW))] == lines
 
 
-def test_what_was_fitted_tests_no_fit():
+def test_what_was_fitted_tests_no_fit_and_a_switch_is_selected_as_it_is_typed():
     text = FILE.format(production=RATES, new='fit = { workload = "mix" }\nholdout = { mix.read_share = "67 %" }')
     assert any("S13" in expected for _, _, expected in mistakes(text, new=samples(NEW)))
-
-
-def test_a_level_of_a_switch_is_selected_as_it_is_typed():
     found = values.selection(Document(file="p.toml", values={}, places={}), ("where",), {"w": {"direct": True}})
     assert matches_words({"w.direct": "true"}, found)
+    found = asked(FILE.format(production='operations = { get = "100 /s" }', new='called = { read = "get" }'), new=samples(NEW))
+    assert set(found.question.new.demand.operations) == {"get", "write"}

@@ -27,6 +27,7 @@ from assay.settings.load import (
     timed_mistakes,
 )
 from assay.trial.steady import CELLS
+from rows import each
 
 SECOND = 10**9
 MS = 10**6
@@ -36,40 +37,36 @@ def values(**knobs):
     return resolved(LOAD, knobs)
 
 
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("10 s at 100 /s", LoadStage(duration_ns=10 * SECOND, per_s=100)),
-        ("  1 min   at   2 kIOPS ", LoadStage(duration_ns=60 * SECOND, per_s=2000)),
-        ("500 ms from 100 /s to 900 /s", LoadStage(duration_ns=SECOND // 2, per_s=100, to_per_s=900)),
-        ("1 s from 0 /s to 5 /s", LoadStage(duration_ns=SECOND, per_s=0, to_per_s=5)),
-        ("1 s from 5 /s to 0 /s", LoadStage(duration_ns=SECOND, per_s=5, to_per_s=0)),
-        ("5 s pause", LoadStage(duration_ns=5 * SECOND, per_s=0)),
-    ],
+@each(
+    "written read",
+    ("10 s at 100 /s", LoadStage(duration_ns=10 * SECOND, per_s=100)),
+    ("  1 min   at   2 kIOPS ", LoadStage(duration_ns=60 * SECOND, per_s=2000)),
+    ("500 ms from 100 /s to 900 /s", LoadStage(duration_ns=SECOND // 2, per_s=100, to_per_s=900)),
+    ("1 s from 0 /s to 5 /s", LoadStage(duration_ns=SECOND, per_s=0, to_per_s=5)),
+    ("1 s from 5 /s to 0 /s", LoadStage(duration_ns=SECOND, per_s=5, to_per_s=0)),
+    ("5 s pause", LoadStage(duration_ns=5 * SECOND, per_s=0)),
 )
 def test_a_stage_as_people_write_it(written, read):
     assert stage(written) == read
 
 
-@pytest.mark.parametrize(
-    ("written", "says"),
-    [
-        ("10 s", ['stages such as "10 s at 100 /s"']),
-        ("", ["stages such as"]),
-        ("at 100 /s", ["stages such as"]),
-        ("10 s at", ["stages such as"]),
-        ("10 s pause now", ["stages such as"]),
-        ("10 s from 5 /s", ["stages such as"]),
-        ("10 s at 100", ["a unit behind the number"]),
-        ("ten s at 100 ops", ["a time such as", "a rate such as"]),
-        ("10 sec from 5 to 9", ["for 'sec' write s", "a unit behind the number", "a unit behind the number"]),
-        ("0 s at 5 /s", ["at least 1 ns"]),
-        ("1 s at 0 /s", ["or a pause"]),
-        ("1 s from 0 /s to 0 /s", ["or a pause"]),
-        ("1 s at 2000000000 /s", ["at most 1,000,000,000 /s"]),
-        ("1 s at 1.5 /s", ["a whole number"]),
-        ("-1 s at 5 /s", ["a time such as"]),
-    ],
+@each(
+    "written says",
+    ("10 s", ['stages such as "10 s at 100 /s"']),
+    ("", ["stages such as"]),
+    ("at 100 /s", ["stages such as"]),
+    ("10 s at", ["stages such as"]),
+    ("10 s pause now", ["stages such as"]),
+    ("10 s from 5 /s", ["stages such as"]),
+    ("10 s at 100", ["a unit behind the number"]),
+    ("ten s at 100 ops", ["a time such as", "a rate such as"]),
+    ("10 sec from 5 to 9", ["for 'sec' write s", "a unit behind the number", "a unit behind the number"]),
+    ("0 s at 5 /s", ["at least 1 ns"]),
+    ("1 s at 0 /s", ["or a pause"]),
+    ("1 s from 0 /s to 0 /s", ["or a pause"]),
+    ("1 s at 2000000000 /s", ["at most 1,000,000,000 /s"]),
+    ("1 s at 1.5 /s", ["a whole number"]),
+    ("-1 s at 5 /s", ["a time such as"]),
 )
 def test_a_stage_that_is_none_says_all_that_is_wrong_and_where(written, says):
     refusals = stage(written)
@@ -113,31 +110,26 @@ def test_what_all_clients_are_told_adds_up_to_what_was_asked_for(clients, stages
     assert lasts_ns(asked) == sum(length for length, _, _ in stages) * 10**6
 
 
-def test_closed_loops_are_told_nothing_or_their_think_time():
+def test_closed_loops_are_told_nothing_and_late_is_100_us():
     assert load_setting(values(), 3) == {}
     assert load_setting(values(think=5), 3) == {"think_ns": 5}
     assert not is_open(values(think=5))
     assert lasts_ns(values(rate=5)) is None
-
-
-def test_late_is_100_us_where_nothing_else_is_said():
     assert load_setting(values(rate=9), 3) == {"rate": 3, "arrivals": "constant", "late_ns": 100_000}
     assert load_setting(values(rate=9, late=7), 1)["late_ns"] == 7
 
 
-@pytest.mark.parametrize(
-    ("knobs", "says"),
-    [
-        ({"rate": 5, "schedule": ("1 s at 5 /s",)}, ["rate with schedule"]),
-        ({"rate": 5, "think": 5}, ["think with rate"]),
-        ({"schedule": ("1 s at 5 /s",), "think": 5}, ["think with schedule"]),
-        ({"think": 5, "depth": 4}, ["think with depth 4"]),
-        ({"rate": 5, "depth": 4}, []),
-        ({"schedule": ("1 s pause", "2 s pause")}, ["pauses only"]),
-        ({"arrivals": "poisson"}, ["arrivals poisson without"]),
-        ({"late": 5}, ["late without"]),
-        ({"rate": 5, "think": 5, "depth": 2, "schedule": ("soon",)}, ["soon", "rate with", "think with", "think with", "depth"]),
-    ],
+@each(
+    "knobs says",
+    ({"rate": 5, "schedule": ("1 s at 5 /s",)}, ["rate with schedule"]),
+    ({"rate": 5, "think": 5}, ["think with rate"]),
+    ({"schedule": ("1 s at 5 /s",), "think": 5}, ["think with schedule"]),
+    ({"think": 5, "depth": 4}, ["think with depth 4"]),
+    ({"rate": 5, "depth": 4}, []),
+    ({"schedule": ("1 s pause", "2 s pause")}, ["pauses only"]),
+    ({"arrivals": "poisson"}, ["arrivals poisson without"]),
+    ({"late": 5}, ["late without"]),
+    ({"rate": 5, "think": 5, "depth": 2, "schedule": ("soon",)}, ["soon", "rate with", "think with", "think with", "depth"]),
 )
 def test_contradictions_are_told_all_at_once(knobs, says):
     found = load_mistakes(values(**knobs))
@@ -145,14 +137,11 @@ def test_contradictions_are_told_all_at_once(knobs, says):
     assert all(words in text for words, text in zip(says, found, strict=True))
 
 
-def test_what_ends_a_phase_must_be_one_thing():
+def test_what_ends_a_phase_is_one_thing_and_how_long_a_load_takes():
     assert timed_mistakes({"rate": 5}) == ("found rate without duration or ops; expected one of them",)
     assert timed_mistakes({"rate": 5, "ops": 1}) == timed_mistakes({"rate": 5, "duration": 1}) == ()
     assert len(timed_mistakes({"schedule": ("1 s at 5 /s",), "duration": 9})) == 1
     assert timed_mistakes({"schedule": ("1 s at 5 /s",), "ops": 9}) == ()
-
-
-def test_how_long_a_load_takes_at_least():
     assert least_s(values(), 1000, 2) == 0
     assert least_s(values(rate=100), 1000, 2) == 10
     assert least_s(values(think=SECOND // 100), 1000, 2) == pytest.approx(5)
@@ -163,12 +152,9 @@ def mistakes_of_rounds(**given):
     return steady_mistakes(resolved(STEADY, {"until_steady": True, **given}))
 
 
-def test_duration_of_at_least_six_rounds_is_right():
+def test_mistakes_of_until_steady_at_once_and_none_without():
     assert mistakes_of_rounds(duration=30 * SECOND) == ()
     assert mistakes_of_rounds(duration=LEAST_ROUNDS * LEAST_ROUND_NS, round=LEAST_ROUND_NS) == ()
-
-
-def test_all_mistakes_of_until_steady_at_once():
     found = mistakes_of_rounds(ops=5, schedule=("1 s at 5 /s",))
     assert found == (
         "found until_steady without duration; expected duration, the time limit",
@@ -178,22 +164,13 @@ def test_all_mistakes_of_until_steady_at_once():
     assert mistakes_of_rounds(duration=29 * SECOND) == (
         "found duration 29 s with until_steady; expected at least 6 rounds, 30 s",
     )
-
-
-def test_no_mistake_without_until_steady():
     assert steady_mistakes(resolved(STEADY, {"duration": 1, "ops": 5})) == ()
+    assert LEAST_ROUND_NS // CELLS >= 20 * MS
 
 
-@pytest.mark.parametrize(
-    ("until_steady", "is_timed", "rule"),
-    [(True, True, StopRule.STEADY), (False, True, StopRule.TIME), (False, False, StopRule.WORK)],
-)
+@each("until_steady is_timed rule", (True, True, StopRule.STEADY), (False, True, StopRule.TIME), (False, False, StopRule.WORK))
 def test_stop_rule_of_a_phase(until_steady, is_timed, rule):
     assert stop_rule({"until_steady": until_steady}, is_timed=is_timed) is rule
-
-
-def test_the_shortest_round_leaves_time_for_ten_progress_messages():
-    assert LEAST_ROUND_NS // CELLS >= 20 * MS
 
 
 def test_mistakes_of_until_steady_are_refused_with_the_file():

@@ -5,7 +5,7 @@ from assay.settings.paths import mistakes, way
 WAN = {"rate": 312_500_000, "delay": 2_000_000, "queue": 2_500_000, "loss": 0.0001, "framing": "ethernet"}
 
 
-def test_both_directions_have_what_the_path_has():
+def test_directions_have_what_the_path_has_or_their_own():
     up, down = way(WAN, "up"), way(WAN, "down")
     assert up == down
     assert up.settings() == {
@@ -17,16 +17,10 @@ def test_both_directions_have_what_the_path_has():
         "late_ns": 200_000,
     }
     assert up.words() == "2500 Mbit/s, delay 2 ms, queue 2500 kB, loss 0.01 %, 38 bytes of framing"
-
-
-def test_a_direction_of_its_own_replaces_single_knobs():
     knobs = {**WAN, "down.rate": 1_250_000, "down.loss": 0.0, "up.framing": "none", "up.delay": 20_000_000}
     assert (way(knobs, "down").rate_bytes_per_s, way(knobs, "down").loss_share) == (1_250_000, 0.0)
     assert (way(knobs, "up").frame_bytes, way(knobs, "up").late_ns) == (0, 1_000_000)
     assert way(knobs, "down").delay_ns == 2_000_000
-
-
-def test_a_path_without_knobs_is_a_cable_without_limits():
     assert way({}, "up").words() == "no limit of the rate, delay 0 ns, no loss, 38 bytes of framing"
     assert mistakes({}) == ()
     assert mistakes(WAN) == ()

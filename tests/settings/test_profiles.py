@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from assay.errors import InputErrors
 from assay.settings import profiles
 from assay.settings.profiles import WHOLE, parse, read, shipped
+from rows import each
 
 GOOD = """\
 title = "Mine"
@@ -40,7 +41,7 @@ def test_what_is_shipped_is_known():
     assert set(shipped()) == set(PUBLISHED)
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@each("name", *PUBLISHED)
 def test_a_shipped_profile_is_what_was_published_and_says_where(name):
     profile = read(name)
     reads, random, sizes = PUBLISHED[name]
@@ -61,54 +62,49 @@ def test_everything_is_read(tmp_path, monkeypatch):
     assert (profile.largest, profile.mean_bytes) == (64 * KIB, 0.6 * 4 * KIB + 0.4 * 64 * KIB)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ('share = "40 %"', 'share = "39 %"', "p.toml:5:12: found shares that add to 99 %; expected 100 %"),
-        ('share = "40 %"', 'share = "40 %", chance = 1', "p.toml:7:41: found unknown key 'chance'; expected one of bytes, share"),
-        ('"64 KiB"', '"1000 B"', "p.toml:7:15: found 1 kB; expected a multiple of 512 B, at most 1 GiB"),
-        ('"64 KiB"', '"0 B"', "p.toml:7:15: found 0 B; expected a multiple of 512 B"),
-        ('"64 KiB"', '"2 GiB"', "p.toml:7:15: found 2 GiB; expected a multiple of 512 B, at most 1 GiB"),
-        ('"64 KiB"', "65536", "p.toml:7:15: found 65536; expected bytes"),
-        ('"64 KiB"', '"64k"', "p.toml:7:15: found '64k'"),
-        ('"64 KiB"', '"4 KiB"', "p.toml:7:15: found 4 KiB a second time; expected each size once"),
-        ('bytes = "64 KiB", ', "", "p.toml:7:5: found no bytes"),
-        ('"40 %"', '"40"', "p.toml:7:33: found '40'; expected a share"),
-        ('"40 %"', '"0 %"', "p.toml:7:33: found '0 %'; expected at least 0.0001 %"),
-        ('source = "measured"\n', "", "p.toml: found no source; expected source"),
-        ('"measured"', '" "', "p.toml:2:10: found ' '; expected source"),
-        ("title =", "name =", "p.toml:1:1: found unknown key 'name'"),
-        ('"75 %"', '"175 %"', "p.toml:3:14: found 175 %; expected at most 100 %"),
-        ('random_share = "50 %"\n', "", "p.toml: found no random_share"),
-        ('source = "measured"', 'source = "measured"\ndepth = 0', "p.toml:3:9: found 0; expected depth"),
-        ('source = "measured"', 'source = "measured"\ndepth = true', "p.toml:3:9: found True; expected depth"),
-        ('source = "measured"', 'source = "measured"\ndepth = 2\nthink = "1 s"', "p.toml:4:9: found think with depth 2"),
-        ('source = "measured"', 'source = "measured"\nalign = "100 B"', "p.toml:3:9: found 100 B; expected a multiple of 512 B"),
-        ("requests = [", "requests = [ ,", "p.toml:5:14: found"),
-        ("requests", "request", "p.toml: found no requests"),
-    ],
+@each(
+    "old new told",
+    ('share = "40 %"', 'share = "39 %"', "p.toml:5:12: found shares that add to 99 %; expected 100 %"),
+    ('share = "40 %"', 'share = "40 %", chance = 1', "p.toml:7:41: found unknown key 'chance'; expected one of bytes, share"),
+    ('"64 KiB"', '"1000 B"', "p.toml:7:15: found 1 kB; expected a multiple of 512 B, at most 1 GiB"),
+    ('"64 KiB"', '"0 B"', "p.toml:7:15: found 0 B; expected a multiple of 512 B"),
+    ('"64 KiB"', '"2 GiB"', "p.toml:7:15: found 2 GiB; expected a multiple of 512 B, at most 1 GiB"),
+    ('"64 KiB"', "65536", "p.toml:7:15: found 65536; expected bytes"),
+    ('"64 KiB"', '"64k"', "p.toml:7:15: found '64k'"),
+    ('"64 KiB"', '"4 KiB"', "p.toml:7:15: found 4 KiB a second time; expected each size once"),
+    ('bytes = "64 KiB", ', "", "p.toml:7:5: found no bytes"),
+    ('"40 %"', '"40"', "p.toml:7:33: found '40'; expected a share"),
+    ('"40 %"', '"0 %"', "p.toml:7:33: found '0 %'; expected at least 0.0001 %"),
+    ('source = "measured"\n', "", "p.toml: found no source; expected source"),
+    ('"measured"', '" "', "p.toml:2:10: found ' '; expected source"),
+    ("title =", "name =", "p.toml:1:1: found unknown key 'name'"),
+    ('"75 %"', '"175 %"', "p.toml:3:14: found 175 %; expected at most 100 %"),
+    ('random_share = "50 %"\n', "", "p.toml: found no random_share"),
+    ('source = "measured"', 'source = "measured"\ndepth = 0', "p.toml:3:9: found 0; expected depth"),
+    ('source = "measured"', 'source = "measured"\ndepth = true', "p.toml:3:9: found True; expected depth"),
+    ('source = "measured"', 'source = "measured"\ndepth = 2\nthink = "1 s"', "p.toml:4:9: found think with depth 2"),
+    ('source = "measured"', 'source = "measured"\nalign = "100 B"', "p.toml:3:9: found 100 B; expected a multiple of 512 B"),
+    ("requests = [", "requests = [ ,", "p.toml:5:14: found"),
+    ("requests", "request", "p.toml: found no requests"),
 )
 def test_a_mistake_is_named_with_its_place(old, new, told):
     assert GOOD.count(old) == 1
     assert any(mistake.startswith(told) for mistake in wrong(GOOD.replace(old, new))), wrong(GOOD.replace(old, new))
 
 
-def test_all_mistakes_are_told_at_once():
+def test_all_mistakes_are_told_at_once_and_a_file_that_is_no_text_is_refused(tmp_path):
     text = GOOD.replace('"64 KiB"', '"1000 B"').replace('"75 %"', '"75"').replace("title", "tilte")
     assert len(wrong(text)) == 4
+    (tmp_path / "p.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputErrors, match="it is not UTF-8"):
+        read(str(tmp_path / "p.toml"))
 
 
-@pytest.mark.parametrize("name", ["nothing", "", "no/such.toml", "file_server.toml"])
+@each("name", "nothing", "", "no/such.toml", "file_server.toml")
 def test_a_profile_that_is_not_there_is_told_with_those_that_are(name):
     with pytest.raises(InputErrors, match="expected one of database, file_server, mail_spool") as caught:
         read(name)
     assert len(caught.value.mistakes) == 1
-
-
-def test_a_file_that_is_no_text_is_refused(tmp_path):
-    (tmp_path / "p.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputErrors, match="it is not UTF-8"):
-        read(str(tmp_path / "p.toml"))
 
 
 def test_the_identity_follows_what_is_done_and_nothing_else():

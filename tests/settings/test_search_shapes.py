@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from assay.settings import filter_tree, search_shapes
 from assay.settings.search_shapes import ShapeError
+from rows import each
 
 BASE = "dc=example,dc=com"
 PEOPLE = 20_000
@@ -41,33 +42,25 @@ SHAPES = (
 )
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("finds", [0, 1])
+@each("shape", *SHAPES)
+@each("finds", 0, 1)
 def test_a_filter_has_the_shape_that_it_was_made_for(shape, finds):
     assert shape_of(chosen(shape, finds).filter) == shape
 
 
-def test_not_both_is_true_of_people_and_cannot_be_of_nobody():
-    assert chosen("(!(&(a1=?)(a2=?)))").filter == "(!(&(mail=nobody)(cn=nobody)))"
-    with pytest.raises(ShapeError, match="people have no values"):
-        chosen("(!(&(a1=?)(a2=?)))", 0)
-
-
-@pytest.mark.parametrize(
-    ("shape", "finds", "filter", "limit", "keys", "indexes"),
-    [
-        ("(a1=?)", 1, "(uid=u{key:08d})", 0, (0, PEOPLE, PEOPLE), {("uid", "eq")}),
-        ("(a1=?)", 12, f"(manager=uid=u{{key:08d}},ou=people,{BASE})", 0, (1, 1665, PEOPLE), {("manager", "eq")}),
-        ("(a1=?)", 5, f"(manager=uid=u{{key:08d}},ou=people,{BASE})", 5, (1, 1665, PEOPLE), {("manager", "eq")}),
-        ("(a1=?)", 37, "(sn=Smith)", 37, (0, 1, None), {("sn", "eq")}),
-        ("(a1=?)", 15_000, "(objectClass=inetOrgPerson)", 15_000, (0, 1, None), {("objectClass", "eq")}),
-        ("(a1=?*)", 100, "(uid=u{key:06d}*)", 0, (0, 200, 200), {("uid", "sub")}),
-        ("(a1=*?*)", 37, "(uid=*u{key:06d}*)", 37, (0, 200, 200), {("uid", "sub")}),
-        ("(a1=*?)", 1, "(uid=*u{key:08d})", 0, (0, PEOPLE, PEOPLE), {("uid", "sub")}),
-        ("(a1=*?)", 30, "(uid=*{key:02d})", 30, (0, 100, None), {("uid", "sub")}),
-        ("(|(a1=?)(a2=?))", 1, "(|(uid=u{key:08d})(mail=nobody))", 0, (0, PEOPLE, PEOPLE), {("uid", "eq"), ("mail", "eq")}),
-        ("(a1=*)", 7, "(objectClass=*)", 7, (0, 1, None), set()),
-    ],
+@each(
+    "shape finds filter limit keys indexes",
+    ("(a1=?)", 1, "(uid=u{key:08d})", 0, (0, PEOPLE, PEOPLE), {("uid", "eq")}),
+    ("(a1=?)", 12, f"(manager=uid=u{{key:08d}},ou=people,{BASE})", 0, (1, 1665, PEOPLE), {("manager", "eq")}),
+    ("(a1=?)", 5, f"(manager=uid=u{{key:08d}},ou=people,{BASE})", 5, (1, 1665, PEOPLE), {("manager", "eq")}),
+    ("(a1=?)", 37, "(sn=Smith)", 37, (0, 1, None), {("sn", "eq")}),
+    ("(a1=?)", 15_000, "(objectClass=inetOrgPerson)", 15_000, (0, 1, None), {("objectClass", "eq")}),
+    ("(a1=?*)", 100, "(uid=u{key:06d}*)", 0, (0, 200, 200), {("uid", "sub")}),
+    ("(a1=*?*)", 37, "(uid=*u{key:06d}*)", 37, (0, 200, 200), {("uid", "sub")}),
+    ("(a1=*?)", 1, "(uid=*u{key:08d})", 0, (0, PEOPLE, PEOPLE), {("uid", "sub")}),
+    ("(a1=*?)", 30, "(uid=*{key:02d})", 30, (0, 100, None), {("uid", "sub")}),
+    ("(|(a1=?)(a2=?))", 1, "(|(uid=u{key:08d})(mail=nobody))", 0, (0, PEOPLE, PEOPLE), {("uid", "eq"), ("mail", "eq")}),
+    ("(a1=*)", 7, "(objectClass=*)", 7, (0, 1, None), set()),
 )
 def test_what_a_search_finds_and_needs(shape, finds, filter, limit, keys, indexes):
     found = chosen(shape, finds)
@@ -75,36 +68,31 @@ def test_what_a_search_finds_and_needs(shape, finds, filter, limit, keys, indexe
     assert ((found.first, found.count, found.missing), found.indexes) == (keys, indexes)
 
 
-def test_in_a_large_directory_a_room_has_many_people():
-    found = chosen("(a1=?)", 100, people=1_000_000)
-    assert (found.filter, found.first, found.count, found.missing) == ("(roomNumber={key})", 100, 900, 1000)
-
-
-def test_a_limit_of_the_request_is_kept():
+def test_limits_and_values_of_the_request_stay():
     assert chosen("(a1=?)", limit=500).limit == 500
     assert (chosen("(a1=?*)", 37, limit=20).limit, chosen("(a1=?*)", 37, limit=20).finds) == (20, 20)
-
-
-def test_a_read_of_one_entry_needs_no_limit_and_no_index():
     found = chosen("(a1=*)", alone=True)
     assert (found.filter, found.limit, found.indexes, found.is_entry) == ("(objectClass=*)", 0, frozenset(), True)
-
-
-def test_values_of_the_user_stay():
     assert chosen("(&(objectClass=inetOrgPerson)(a1=?))").filter == "(&(objectClass=inetOrgPerson)(uid=u{key:08d}))"
+    found = chosen("(a1=?)", 100, people=1_000_000)
+    assert (found.filter, found.first, found.count, found.missing) == ("(roomNumber={key})", 100, 900, 1000)
+    assert chosen("(!(&(a1=?)(a2=?)))").filter == "(!(&(mail=nobody)(cn=nobody)))"
+    with pytest.raises(ShapeError, match="people have no values"):
+        chosen("(!(&(a1=?)(a2=?)))", 0)
+    letters = [f"({letter}1=x)" for letter in string.ascii_letters if letter != "a"]
+    assert not any(map(filter_tree.is_shape, letters))
+    assert filter_tree.is_shape("(a12=*)")
 
 
-@pytest.mark.parametrize(
-    ("shape", "finds", "people", "text"),
-    [
-        ("(a1~=?)", 1, PEOPLE, "found ~= in the shape (a1~=?)"),
-        ("(&(a1=?)(a2=?)(a3=?)(a4=?))", 1, PEOPLE, "for which people have no values"),
-        ("(a1=?*?*?)", 1, PEOPLE, "the pattern ?*?*?"),
-        ("(a1=?)", 101, 100, "in a population of 100; expected at most 100"),
-        ("(a1=?*)", 11, 20, "in a population of 20; expected more entries"),
-        ("(:dn:rule:=?)", 1, PEOPLE, "without an attribute"),
-        ("(a1:rule:=?)", 2, PEOPLE, "by a matching rule"),
-    ],
+@each(
+    "shape finds people text",
+    ("(a1~=?)", 1, PEOPLE, "found ~= in the shape (a1~=?)"),
+    ("(&(a1=?)(a2=?)(a3=?)(a4=?))", 1, PEOPLE, "for which people have no values"),
+    ("(a1=?*?*?)", 1, PEOPLE, "the pattern ?*?*?"),
+    ("(a1=?)", 101, 100, "in a population of 100; expected at most 100"),
+    ("(a1=?*)", 11, 20, "in a population of 20; expected more entries"),
+    ("(:dn:rule:=?)", 1, PEOPLE, "without an attribute"),
+    ("(a1:rule:=?)", 2, PEOPLE, "by a matching rule"),
 )
 def test_shapes_that_people_have_no_values_for(shape, finds, people, text):
     with pytest.raises(ShapeError) as refused:
@@ -185,9 +173,3 @@ def test_groups_are_large_enough_and_keys_have_room(finds, people):
         if shape == "(a1=?*)" and digits:
             assert 10 ** (8 - digits[0]) * found.count <= people
             assert 10 ** math.ceil(math.log10(finds) - 1e-9) == 10 ** (8 - digits[0])
-
-
-def test_placeholders_are_no_words():
-    letters = [f"({letter}1=x)" for letter in string.ascii_letters if letter != "a"]
-    assert not any(map(filter_tree.is_shape, letters))
-    assert filter_tree.is_shape("(a12=*)")

@@ -9,6 +9,7 @@ from assay.errors import InputErrors
 from assay.settings import size_distributions
 from assay.settings.size_distributions import SizeClass
 from assay.units import Unit
+from rows import each
 
 HEAD = 'title = "a"\nsource = "b"\n'
 
@@ -54,38 +55,41 @@ def test_what_is_written_is_read(some):
     assert abs(whole - sum(band.bytes for band in some)) <= sum(band.files for band in some)
 
 
-def test_a_mean_is_rounded_to_a_byte():
+def test_a_mean_is_rounded_to_a_byte_and_a_file_that_is_not_there_says_what_is(tmp_path):
     assert [SizeClass(files=2, bytes=size).mean_bytes for size in (4096, 4097, 4098)] == [2048, 2049, 2049]
     assert SizeClass(files=0, bytes=0).mean_bytes == 0
+    with pytest.raises(InputErrors, match=r"No such file or directory.*debian_usr"):
+        size_distributions.read(str(tmp_path / "none.toml"))
+    (tmp_path / "b.toml").write_bytes(b"\xff")
+    with pytest.raises(InputErrors, match="not UTF-8"):
+        size_distributions.read(str(tmp_path / "b.toml"))
 
 
-@pytest.mark.parametrize(
-    ("text", "places"),
-    [
-        ("title = ", ["p.toml:1:"]),
-        ("", ["found no title", "found no source", "found no sizes"]),
-        (HEAD + "sizes = 5\nx = 1\n", ["p.toml:3:9: found 5", "p.toml:4:1: found unknown key 'x'"]),
-        (HEAD + "survey = 5\nsizes = [{ files = 1, bytes = 1 }]\n", ["p.toml:3:10: found 5; expected a table"]),
-        (
-            HEAD + 'sizes = [{ up_to = "4k", files = -1, bytes = true, x = 1 }]\n',
-            ["'4k'", "found -1", "found True", "unknown key 'x'"],
-        ),
-        (HEAD + "sizes = [{ up_to = 4096, files = 1, bytes = 1 }]\n", ["found 4096; expected up_to, bytes such as"]),
-        (HEAD + "sizes = [{ files = 1 }]\n", ["found no bytes; expected bytes = a whole number"]),
-        (HEAD + 'sizes = [{ up_to = "4 B", files = 1, bytes = 5 }]\n', ["found 5 bytes in 1 files; expected at most 4 B"]),
-        (
-            HEAD + "sizes = [{ files = 1, bytes = 1 }, { files = 1, bytes = 1 }]\n",
-            ["p.toml:3:10: found no up_to before the last row"],
-        ),
-        (
-            HEAD + 'sizes = [{ up_to = "4 B", files = 0, bytes = 0 }, { up_to = "3 B", files = 1, bytes = 3 }]\n',
-            ["found 3 B; expected more than 4 B"],
-        ),
-        (
-            HEAD + 'sizes = [{ up_to = "4 B", files = 0, bytes = 0 }, { files = 2, bytes = 7 }]\n',
-            ["found 7 bytes in 2 files; expected at least 4 B"],
-        ),
-    ],
+@each(
+    "text places",
+    ("title = ", ["p.toml:1:"]),
+    ("", ["found no title", "found no source", "found no sizes"]),
+    (HEAD + "sizes = 5\nx = 1\n", ["p.toml:3:9: found 5", "p.toml:4:1: found unknown key 'x'"]),
+    (HEAD + "survey = 5\nsizes = [{ files = 1, bytes = 1 }]\n", ["p.toml:3:10: found 5; expected a table"]),
+    (
+        HEAD + 'sizes = [{ up_to = "4k", files = -1, bytes = true, x = 1 }]\n',
+        ["'4k'", "found -1", "found True", "unknown key 'x'"],
+    ),
+    (HEAD + "sizes = [{ up_to = 4096, files = 1, bytes = 1 }]\n", ["found 4096; expected up_to, bytes such as"]),
+    (HEAD + "sizes = [{ files = 1 }]\n", ["found no bytes; expected bytes = a whole number"]),
+    (HEAD + 'sizes = [{ up_to = "4 B", files = 1, bytes = 5 }]\n', ["found 5 bytes in 1 files; expected at most 4 B"]),
+    (
+        HEAD + "sizes = [{ files = 1, bytes = 1 }, { files = 1, bytes = 1 }]\n",
+        ["p.toml:3:10: found no up_to before the last row"],
+    ),
+    (
+        HEAD + 'sizes = [{ up_to = "4 B", files = 0, bytes = 0 }, { up_to = "3 B", files = 1, bytes = 3 }]\n',
+        ["found 3 B; expected more than 4 B"],
+    ),
+    (
+        HEAD + 'sizes = [{ up_to = "4 B", files = 0, bytes = 0 }, { files = 2, bytes = 7 }]\n',
+        ["found 7 bytes in 2 files; expected at least 4 B"],
+    ),
 )
 def test_every_mistake_is_told_at_its_place(text, places):
     found = told(text)
@@ -93,17 +97,9 @@ def test_every_mistake_is_told_at_its_place(text, places):
     assert all(any(place in mistake for mistake in found) for place in places)
 
 
-@pytest.mark.parametrize("name", size_distributions.shipped())
+@each("name", *size_distributions.shipped())
 def test_what_is_shipped_is_right_and_can_be_made(name):
     read = size_distributions.read(name)
     assert max(read.weights) <= 1 << 30
     assert sum(band.files for band in read.sizes) == read.survey["files"]
     assert sum(band.bytes for band in read.sizes) == read.survey["bytes"]
-
-
-def test_a_file_that_is_not_there_says_what_is(tmp_path):
-    with pytest.raises(InputErrors, match=r"No such file or directory.*debian_usr"):
-        size_distributions.read(str(tmp_path / "none.toml"))
-    (tmp_path / "b.toml").write_bytes(b"\xff")
-    with pytest.raises(InputErrors, match="not UTF-8"):
-        size_distributions.read(str(tmp_path / "b.toml"))

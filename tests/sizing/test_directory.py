@@ -7,6 +7,7 @@ import pytest
 from assay.errors import InputErrors
 from assay.sizing import read, wording
 from assay.sizing.sized import WRITER, size
+from rows import each
 from sizing.test_read import nowhere
 
 ROW = {
@@ -62,13 +63,10 @@ def test_one_flush_after_the_other_bounds_commits_whatever_the_disks(chain):
     assert "1,500/s commits of at most 1,000/s (150 %), 2 flushes of 500" in " ".join(wording.remarks(found))
 
 
-def test_a_faster_flush_is_of_the_file(chain):
+def test_upgrades_of_disks_gain_nothing_and_a_faster_flush_is_of_the_file(chain):
     found = size(chain('modify = "1500 /s", io = "dsio.json", flush = "10 us"', parts=DISKS.replace("20 x", "900 x")))
     assert found.first == "disks"
     assert "at most 50,000/s (3 %)" in " ".join(wording.remarks(found))
-
-
-def test_upgrades_of_disks_gain_nothing_behind_the_writer(chain):
     parts = '[[part]]\nname = "disks"\nspeed = "900 x SAS 15k"\nupgrade = "1800 x SAS 15k"\n'
     found = size(chain('modify = "1500 /s", io = "dsio.json"', parts=parts))
     assert found.upgrades[0].gain == 1
@@ -83,19 +81,17 @@ def test_what_belongs_to_no_operation_is_told_and_not_spread(chain):
     assert found.chain.load.write_ops_per_s == 900
 
 
-@pytest.mark.parametrize(
-    ("ldap", "expected"),
-    [
-        ('modify = "100 /s"', "found no io; expected io ="),
-        ('io = "dsio.json"', "found no kind of operation"),
-        ('add = "1 /s", io = "dsio.json"', "found add, which dsio.json did not count; expected a kind that it counted: search"),
-        ('serach = "1 /s", io = "dsio.json"', "'serach'"),
-        ('search = "1 /s", io = "nothing.json"', "No such file"),
-        ('search = "1 /s", io = "other.json"', "schema assay.size/1"),
-        ('search = "1 /s", io = "text.json"', "no JSON"),
-        ('search = "1 /s", io = "damaged.json"', "damaged: 'device_reads'"),
-        ('search = "fast", io = "dsio.json", flush = "soon"', "'soon'"),
-    ],
+@each(
+    "ldap expected",
+    ('modify = "100 /s"', "found no io; expected io ="),
+    ('io = "dsio.json"', "found no kind of operation"),
+    ('add = "1 /s", io = "dsio.json"', "found add, which dsio.json did not count; expected a kind that it counted: search"),
+    ('serach = "1 /s", io = "dsio.json"', "'serach'"),
+    ('search = "1 /s", io = "nothing.json"', "No such file"),
+    ('search = "1 /s", io = "other.json"', "schema assay.size/1"),
+    ('search = "1 /s", io = "text.json"', "no JSON"),
+    ('search = "1 /s", io = "damaged.json"', "damaged: 'device_reads'"),
+    ('search = "fast", io = "dsio.json", flush = "soon"', "'soon'"),
 )
 def test_mistakes(chain, tmp_path, ldap, expected):
     (tmp_path / "other.json").write_text('{"schema": "assay.size/1"}')

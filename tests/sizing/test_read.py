@@ -6,6 +6,7 @@ from assay.errors import InputErrors
 from assay.sizing import read, wording
 from assay.sizing.sized import size
 from assay.units import Refusal, Unit
+from rows import each
 
 PORT = """
 [load]
@@ -24,17 +25,14 @@ def sized(text, lookup=nowhere):
     return size(read.parse(text, "chain.toml", lookup))
 
 
-def test_the_share_of_a_port_is_that_of_one_direction():
+def test_the_share_of_a_port_is_that_of_one_direction_and_an_amount_a_week_a_rate():
     """125 MB/s of a 2 Gb port are 60.5 % of one direction, not the quarter that a monitor told."""
     assert sized(PORT).stages[0].used == pytest.approx(0.605, abs=0.0005)
-
-
-def test_an_amount_a_week_is_a_rate():
     chain = read.parse(PORT.replace("125 MB/s", "40 TB/week"), "chain.toml", nowhere)
     assert chain.load.read_bytes_per_s / 1e6 == pytest.approx(66, abs=0.2)
 
 
-@pytest.mark.parametrize("text", ["40 TB a week", "40 TB per week", "240 GB/h", "5.7 TB/day", "1 GB/s"])
+@each("text", "40 TB a week", "40 TB per week", "240 GB/h", "5.7 TB/day", "1 GB/s")
 def test_amounts_in_other_words(text):
     assert read.parse(PORT.replace("125 MB/s", text), "chain.toml", nowhere).load.read_bytes_per_s > 60e6
 
@@ -70,16 +68,13 @@ def disks(more, name="disks"):
     return PORT + f'[[part]]\nname = "{name}"\nspeed = "6 x SATA 7200"\nlayout = "RAID-10"\n{more}'
 
 
-def test_an_upgrade_keeps_what_it_does_not_tell():
+def test_an_upgrade_keeps_what_it_does_not_tell_and_has_to_fit():
     """Twice the disks are twice the mirrors, and no stripe without them."""
     found = sized(disks('upgrade = ["12 x SATA 7200", { speed = "12 x SATA 7200", layout = "raid0" }, "95 MB/s"]\n'))
     assert [one.upgrade.layout.value for one in found.upgrades] == ["raid10", "raid0", "none"]
     assert wording.upgrade_rows(found)[0][1] == "12 x SATA 7200, raid10"
     spare = PORT.replace('"2GFC"', '"2 x 2GFC"\nstandby = 1\nupgrade = ["2 x 8GFC", "8GFC"]')
     assert [one.upgrade.standby for one in sized(spare).upgrades] == [1, 0]
-
-
-def test_an_upgrade_that_the_layout_does_not_fit_is_a_mistake():
     with pytest.raises(InputErrors, match=r"toml:11:1: found raid10 of 5; expected 2 disks or more, an even"):
         read.parse(disks('upgrade = "5 x SATA 7200"\n'), "chain.toml", nowhere)
     with pytest.raises(InputErrors, match="raid5 of 2; expected 3 disks or more besides 1 on standby"):
@@ -94,22 +89,19 @@ def test_what_a_reader_must_know_of_the_figures_is_said():
     told = " ".join(wording.remarks(sized(random)))
     assert "Random operations have no size here (operation_size), so they use nothing of port." in told
     assert "only several streams reach the sum (port)" in told
+    text = '[load]\nrandom_reads = "5 /s"\n[[part]]\nname = "port"\nspeed = "1GbE"\n'
+    assert "operation_size" in wording.answer(sized(text))
 
 
-@pytest.mark.parametrize(("price", "amount"), [("1200 EUR", 1200), ("1,200.50 EUR", 1200.5), ("12,000 EUR", 12000)])
+@each("price amount", ("1200 EUR", 1200), ("1,200.50 EUR", 1200.5), ("12,000 EUR", 12000))
 def test_prices(price, amount):
     assert sized(PORT + f'price = "{price}"\n').price.amount == amount
 
 
-@pytest.mark.parametrize("price", ["1.200 EUR", "1,20 EUR", "1200", "€1200", "-5 EUR", "1200 Euro"])
+@each("price", "1.200 EUR", "1,20 EUR", "1200", "€1200", "-5 EUR", "1200 Euro")
 def test_what_may_be_another_price_elsewhere_is_none(price):
     with pytest.raises(InputErrors, match="a price such as"):
         sized(PORT + f'price = "{price}"\n')
-
-
-def test_nothing_limits_what_has_no_size():
-    text = '[load]\nrandom_reads = "5 /s"\n[[part]]\nname = "port"\nspeed = "1GbE"\n'
-    assert "operation_size" in wording.answer(sized(text))
 
 
 def test_a_wrong_speed_hides_no_other_mistake():
@@ -181,16 +173,14 @@ measured = { notebook = "lab", write = "no.such" }
     assert "chain.toml:17:8: found two parts named 'disks'" in told
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
-    [
-        "",
-        "part = 3",
-        "[load]\n",
-        '[load]\nread = "1 MB/s"\n',
-        '[load]\n[[part]]\nname="a"\nspeed="1GbE"\n',
-        "load = 3\npart = [4]",
-    ],
+    "",
+    "part = 3",
+    "[load]\n",
+    '[load]\nread = "1 MB/s"\n',
+    '[load]\n[[part]]\nname="a"\nspeed="1GbE"\n',
+    "load = 3\npart = [4]",
 )
 def test_what_is_missing_is_said(text):
     with pytest.raises(InputErrors):

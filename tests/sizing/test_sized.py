@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.sizing.chain import ChainLoad, ChainPart, Layout, MeasuredLimit, PartChain, Speed, Upgrade, random_ops_per_s, speed_of
-from assay.sizing.sized import LEAST_DISKS, limit, nominal, size, survives
+from assay.sizing.sized import limit, nominal, size, survives
+from rows import each
 
 TEXTS = (
     "2 x 2GFC",
@@ -28,15 +29,13 @@ def part(text, name="part", **more):
     return ChainPart(name=name, speed=found, **more)
 
 
-@pytest.mark.parametrize(
-    ("layout", "read", "write", "random_writes"),
-    [
-        (Layout.NONE, 800, 800, 8 * 78.9),
-        (Layout.RAID0, 800, 800, 8 * 78.9),
-        (Layout.RAID10, 800, 400, 8 * 78.9 / 2),
-        (Layout.RAID5, 700, 700, 8 * 78.9 / 4),
-        (Layout.RAID6, 600, 600, 8 * 78.9 / 6),
-    ],
+@each(
+    "layout read write random_writes",
+    (Layout.NONE, 800, 800, 8 * 78.9),
+    (Layout.RAID0, 800, 800, 8 * 78.9),
+    (Layout.RAID10, 800, 400, 8 * 78.9 / 2),
+    (Layout.RAID5, 700, 700, 8 * 78.9 / 4),
+    (Layout.RAID6, 600, 600, 8 * 78.9 / 6),
 )
 def test_what_a_layout_costs(layout, read, write, random_writes):
     found = nominal(part("8 x SATA 7200", layout=layout))
@@ -45,17 +44,15 @@ def test_what_a_layout_costs(layout, read, write, random_writes):
     assert found.write_ops_per_s == pytest.approx(random_writes, rel=0.001)
 
 
-@pytest.mark.parametrize(
-    ("layout", "failed", "lives"),
-    [
-        (Layout.NONE, 1, False),
-        (Layout.RAID0, 1, False),
-        (Layout.RAID10, 1, True),
-        (Layout.RAID5, 1, True),
-        (Layout.RAID5, 2, False),
-        (Layout.RAID6, 2, True),
-        (Layout.RAID6, 3, False),
-    ],
+@each(
+    "layout failed lives",
+    (Layout.NONE, 1, False),
+    (Layout.RAID0, 1, False),
+    (Layout.RAID10, 1, True),
+    (Layout.RAID5, 1, True),
+    (Layout.RAID5, 2, False),
+    (Layout.RAID6, 2, True),
+    (Layout.RAID6, 3, False),
 )
 def test_what_survives(layout, failed, lives):
     disks = part("8 x SATA 7200", layout=layout)
@@ -63,13 +60,11 @@ def test_what_survives(layout, failed, lives):
     assert (nominal(disks, failed).read_bytes_per_s > 0) is lives
 
 
-@pytest.mark.parametrize(
-    ("layout", "read", "random_reads", "random_writes"),
-    [
-        (Layout.RAID10, 4, 4, 4),
-        (Layout.RAID5, 7 * 7 / 8, 4, 7 / 4),
-        (Layout.RAID6, 7 * 6 / 8, 8 / (1 + 6 / 7), 7 / 6),
-    ],
+@each(
+    "layout read random_reads random_writes",
+    (Layout.RAID10, 4, 4, 4),
+    (Layout.RAID5, 7 * 7 / 8, 4, 7 / 4),
+    (Layout.RAID6, 7 * 6 / 8, 8 / (1 + 6 / 7), 7 / 6),
 )
 def test_what_a_lost_disk_leaves(layout, read, random_reads, random_writes):
     """In disks' worth. The mirror of the lost disk does the work of two; a read of lost data is one of all the others."""
@@ -80,24 +75,18 @@ def test_what_a_lost_disk_leaves(layout, read, random_reads, random_writes):
     assert left.write_ops_per_s / each == pytest.approx(random_writes)
 
 
-def test_a_spare_disk_counts_only_when_it_is_rebuilt():
+def test_what_stands_by_or_spares_takes_the_place():
     spared, plain = part("9 x SATA 7200", layout=Layout.RAID5, standby=1), part("8 x SATA 7200", layout=Layout.RAID5)
     assert nominal(spared) == nominal(plain)
     assert nominal(spared, failed=1) == nominal(plain, failed=1)
-
-
-def test_one_that_stood_by_takes_the_place():
     ports = part("2 x 1GbE", standby=1)
     assert nominal(ports).read_bytes_per_s == nominal(ports, failed=1).read_bytes_per_s
 
 
-def test_a_bus_adds_both_directions_and_a_wire_does_not():
+def test_a_bus_adds_both_directions_and_a_measured_limit_counts():
     load = ChainLoad(read_bytes_per_s=50e6, write_bytes_per_s=50e6)
     assert nominal(part("PCI-32/33")).used(load) == pytest.approx(100 / 133.3, rel=0.001)
     assert nominal(part("1GbE")).used(load) == pytest.approx(50 / 117.7, rel=0.001)
-
-
-def test_a_measured_limit_counts_unless_it_cannot_be():
     assert limit(part("1GbE", measured=MeasuredLimit(read_bytes_per_s=95e6))).read_bytes_per_s == pytest.approx(95e6)
     paths = part("2 x 2GFC", measured=MeasuredLimit(read_bytes_per_s=450e6))
     assert limit(paths).read_bytes_per_s == pytest.approx(413.26e6, rel=0.001)
@@ -142,8 +131,3 @@ def test_no_unit_more_of_the_same_lowers_the_limit(made, load, text):
     assert sized.upgrades[0].carries >= sized.carries * (1 - 1e-9)
     assert 0 <= sized.carries < math.inf
     assert {stage.part.name for stage in sized.stages} >= {sized.first}
-
-
-@pytest.mark.parametrize("layout", list(LEAST_DISKS))
-def test_layouts_know_their_least(layout):
-    assert LEAST_DISKS[layout] >= 2

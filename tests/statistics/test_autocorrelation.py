@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.statistics.autocorrelation import LEAST_PERIODIC, correlations, cycle, detrended, serial
+from rows import each
+from sizes import chance, few_and_many
 
 
 def autoregressive(correlation, n, draw):
@@ -18,7 +20,7 @@ def autoregressive(correlation, n, draw):
     return values
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
+@each("correlation", 0.0, 0.5, 0.8)
 def test_a_known_correlation_and_what_its_values_are_worth(correlation):
     draw = np.random.default_rng(1)
     found = [serial(autoregressive(correlation, 400, draw)) for _ in range(50)]
@@ -26,20 +28,18 @@ def test_a_known_correlation_and_what_its_values_are_worth(correlation):
     assert np.mean([one.effective for one in found]) == pytest.approx(400 * (1 - correlation) / (1 + correlation), rel=0.15)
 
 
-@pytest.mark.parametrize("n", [8, 12, 30])
-def test_independent_values_are_below_one_percent_in_one_percent(n):
-    draw, sets = np.random.default_rng(n), 4000
+@few_and_many("sets", 800, 4000)
+@each("n", 8, 12, 30)
+def test_independent_values_are_below_one_percent_in_one_percent(n, sets):
+    draw = np.random.default_rng(n)
     below = sum(serial(draw.normal(size=n).tolist()).p_value < 0.01 for _ in range(sets)) / sets
-    assert below <= 0.01 + 3 * math.sqrt(0.01 * 0.99 / sets)
+    assert below <= 0.01 + chance(0.01, sets)
 
 
-def test_values_that_alternate_are_worth_themselves():
+def test_values_that_alternate_are_worth_themselves_and_few_tell_nothing():
     found = serial([1.0, 2.0] * 6)
     assert found.p_value > 0.99
     assert found.effective == 12
-
-
-def test_too_few_or_equal_values_tell_nothing():
     assert serial([1.0, 2.0, 3.0]) is None
     assert serial([1.0] * 10) is None
     assert serial([]) is None
@@ -57,7 +57,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@each("shape", *SHAPES)
 def test_a_period_is_found(shape):
     found = cycle(noisy(SHAPES[shape], noise=0.05))
     assert found is not None
@@ -67,11 +67,15 @@ def test_a_period_is_found(shape):
     assert found.turns == pytest.approx(5, rel=0.1)
 
 
-def test_the_period_and_not_twice_it_is_told():
+def test_a_drift_and_a_step_are_no_periods_and_twice_a_period_is_not_told():
     assert cycle(noisy(SHAPES["square"], size=120, noise=0.01)).lag == 12
+    drift = cycle([100.0 + at for at in range(60)])
+    assert drift is None or drift.p_value > 0.01
+    step = cycle(noisy(lambda at: 0.5 if at < 30 else 0.0, noise=0.02))
+    assert step is None or step.p_value > 0.01 or step.correlation <= 0.3
 
 
-@pytest.mark.parametrize("memory", [0.0, 0.5, 0.8])
+@each("memory", 0.0, 0.5, 0.8)
 def test_noise_has_no_period(memory):
     """Of 200 series of noise, with and without memory, the thresholds of the rule accuse hardly any."""
     chance, accused = random.Random(7), 0
@@ -83,13 +87,6 @@ def test_noise_has_no_period(memory):
         found = cycle(values)
         accused += found is not None and found.correlation > 0.3 and found.p_value < 0.01
     assert accused <= 2
-
-
-def test_a_drift_and_a_step_are_no_periods():
-    drift = cycle([100.0 + at for at in range(60)])
-    assert drift is None or drift.p_value > 0.01
-    step = cycle(noisy(lambda at: 0.5 if at < 30 else 0.0, noise=0.02))
-    assert step is None or step.p_value > 0.01 or step.correlation <= 0.3
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=0, max_size=40))
@@ -108,7 +105,7 @@ def test_a_line_is_taken_off_and_nothing_is_left(slope, start):
     assert correlations([0.0] * 20) == []
 
 
-@pytest.mark.parametrize(("size", "turns"), [(30, 2), (24, 2), (120, 10)])
+@each("size turns", (30, 2), (24, 2), (120, 10))
 def test_how_far_a_mean_may_be_off(size, turns):
     """Periods of a square wave of 50 % to either side: half a period too much of one side, wherever this series ends."""
     found = cycle([150.0 if at % 12 < 6 else 50.0 for at in range(size)])

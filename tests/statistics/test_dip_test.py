@@ -1,5 +1,4 @@
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -7,6 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.statistics.dip_test import CRITICAL, critical, dip, has_several_modes, modes
+from rows import each
+from sizes import chance, few_and_many
 
 
 def by_linear_programs(values):
@@ -54,42 +55,34 @@ def test_it_is_the_distance_to_the_nearest_distribution_with_one_mode(values):
     assert dip([float(value) for value in values]) == pytest.approx(by_linear_programs(values), abs=1e-7)
 
 
-def test_known_dips():
+def test_known_dips_modes_and_critical_values():
     assert dip([0.0, 0.0, 1.0, 1.0]) == 0.25
     assert dip([1.0, 2.0, 3.0, 4.0]) == pytest.approx(1 / 8)
     assert dip([7.0]) == 0.5
     with pytest.raises(ValueError, match="found no values"):
         dip([])
-
-
-@pytest.mark.parametrize("n", [6, 10, 25])
-def test_evenly_drawn_values_are_beyond_the_critical_value_in_a_fortieth(n):
-    draw, sets = np.random.default_rng(100 + n), 1500
-    beyond = sum(has_several_modes(draw.random(n).tolist()) for _ in range(sets)) / sets
-    assert abs(beyond - 0.025) <= 3 * math.sqrt(0.025 * 0.975 / sets)
-
-
-def test_normal_values_are_accused_less_often():
-    draw, sets = np.random.default_rng(1), 1000
-    assert sum(has_several_modes(draw.normal(size=10).tolist()) for _ in range(sets)) / sets <= 0.02
-
-
-def test_two_tight_groups_are_always_told():
-    draw = np.random.default_rng(2)
-    for n in (3, 5, 10, 50):
-        assert has_several_modes([*draw.normal(0, 0.01, n), *draw.normal(1, 0.01, n)])
-
-
-def test_between_the_numbers_of_the_table_it_lies_between():
+    found = modes([1.0, 1.2, 5.0, 5.2, 5.4, 5.4])
+    assert (found.low, found.high) == (pytest.approx(1.1), pytest.approx(5.25))
+    assert found.upper_share == pytest.approx(4 / 6)
+    with pytest.raises(ValueError, match="at least two"):
+        modes([1.0])
     for (small, lower), (large, upper) in itertools.pairwise(CRITICAL):
         if large - small > 1:
             assert min(lower, upper) < critical((small + large) // 2) < max(lower, upper)
     assert critical(10_000) == CRITICAL[-1][1]
 
 
-def test_modes_are_the_groups_with_their_shares():
-    found = modes([1.0, 1.2, 5.0, 5.2, 5.4, 5.4])
-    assert (found.low, found.high) == (pytest.approx(1.1), pytest.approx(5.25))
-    assert found.upper_share == pytest.approx(4 / 6)
-    with pytest.raises(ValueError, match="at least two"):
-        modes([1.0])
+@few_and_many("sets", 500, 1500)
+@each("n", 6, 10, 25)
+def test_evenly_drawn_values_are_beyond_the_critical_value_in_a_fortieth(n, sets):
+    draw = np.random.default_rng(100 + n)
+    beyond = sum(has_several_modes(draw.random(n).tolist()) for _ in range(sets)) / sets
+    assert abs(beyond - 0.025) <= chance(0.025, sets)
+
+
+def test_normal_values_are_accused_less_often_and_two_groups_always():
+    draw, sets = np.random.default_rng(1), 400
+    assert sum(has_several_modes(draw.normal(size=10).tolist()) for _ in range(sets)) / sets <= 0.02
+    draw = np.random.default_rng(2)
+    for n in (3, 5, 10, 50):
+        assert has_several_modes([*draw.normal(0, 0.01, n), *draw.normal(1, 0.01, n)])

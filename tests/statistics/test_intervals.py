@@ -9,25 +9,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.statistics.intervals import LEAST, arithmetic_mean, geometric_mean, proportion, values_within
+from rows import each
 
 
-def test_known_values():
+def test_known_values_and_those_without_an_interval():
     mean = arithmetic_mean([1.0, 2.0, 3.0])
     assert mean.value == 2.0
     assert mean.high == pytest.approx(2 + 4.302652729911275 / math.sqrt(3))
     assert geometric_mean([1.0, 100.0]).value == pytest.approx(10)
-
-
-def test_fewer_than_three_give_no_interval():
     for values in ([5.0], [5.0, 6.0]):
         assert (geometric_mean(values).low, geometric_mean(values).high) == (None, None)
-
-
-def test_what_has_no_mean():
     with pytest.raises(StatisticsError):
         arithmetic_mean([])
     with pytest.raises(ValueError, match=r"math domain|positive"):
         geometric_mean([1.0, 0.0])
+    ten = proportion(10, 10)
+    assert (ten.low, ten.high) == (pytest.approx(0.025 ** (1 / 10)), 1.0)
+    one = proportion(1, 10)  # 0.25 % to 44.5 %, as published tables have it
+    assert one.low == pytest.approx(0.002528579)
+    assert one.high == pytest.approx(0.445016117)
+    nothing = proportion(0, 0)
+    assert (nothing.low, nothing.high) == (None, None)
 
 
 @given(st.lists(st.floats(1e-3, 1e9), min_size=3, max_size=20), st.floats(1e-3, 1e3))
@@ -59,20 +61,7 @@ def at_least(happened, of, share):
     return math.fsum(math.comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(happened, of + 1))
 
 
-def test_known_limits_of_a_share():
-    ten = proportion(10, 10)
-    assert (ten.low, ten.high) == (pytest.approx(0.025 ** (1 / 10)), 1.0)
-    one = proportion(1, 10)  # 0.25 % to 44.5 %, as published tables have it
-    assert one.low == pytest.approx(0.002528579)
-    assert one.high == pytest.approx(0.445016117)
-
-
-def test_nothing_tried_has_no_interval():
-    nothing = proportion(0, 0)
-    assert (nothing.low, nothing.high) == (None, None)
-
-
-@pytest.mark.parametrize(("happened", "of", "confidence"), [(3, 2, 0.95), (-1, 2, 0.95), (1, 2, 1.0), (1, 2, 0.0)])
+@each("happened of confidence", (3, 2, 0.95), (-1, 2, 0.95), (1, 2, 1.0), (1, 2, 0.0))
 def test_what_is_no_share_is_refused(happened, of, confidence):
     with pytest.raises(ValueError, match="expected"):
         proportion(happened, of, confidence)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from assay.statistics.least_squares import correlation, trend, two_way
+from rows import each
 
 
 def test_the_slope_is_that_of_scipy():
@@ -20,14 +21,11 @@ def test_the_slope_is_that_of_scipy():
     assert mine.rise == pytest.approx(reference.slope * (times.max() - times.min()))
 
 
-def test_where_there_is_no_trend_to_see():
+def test_trends_and_correlations_that_are_none():
     assert trend([], []) is None
     assert trend([1.0, 2.0], [1.0, 2.0]) is None
     assert trend([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]) is None
     assert trend([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], spent=1) is None
-
-
-def test_correlation():
     assert correlation([1.0, 2.0], [1.0, 1.0]) == 0
     assert correlation([1.0, 2.0, 3.0], [3.0, 2.0, 1.0]) == pytest.approx(-1)
 
@@ -58,14 +56,12 @@ def test_the_p_value_is_even_where_there_is_no_effect():
     assert abs(below / sets - 0.05) <= 3 * math.sqrt(0.05 * 0.95 / sets)
 
 
-@pytest.mark.parametrize(
-    ("values", "strata", "groups"),
-    [
-        ([1.0, 2.0], "ab", "xy"),
-        ([1.0] * 4, "abab", "xxxx"),
-        ([1.0, 2.0, 3.0, 4.0], "aaaa", "xxyy"),
-        ([1.0, 2.0, 3.0, 4.0], "aabb", "xxyy"),
-    ],
+@each(
+    "values strata groups",
+    ([1.0, 2.0], "ab", "xy"),
+    ([1.0] * 4, "abab", "xxxx"),
+    ([1.0, 2.0, 3.0, 4.0], "aaaa", "xxyy"),
+    ([1.0, 2.0, 3.0, 4.0], "aabb", "xxyy"),
 )
 def test_what_cannot_be_told(values, strata, groups):
     """Too few values, one group, one stratum, and groups that are the strata."""

@@ -10,24 +10,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.statistics.significance import LEVEL, POWER, Design, alike, dunnett, exceeded, holm, log_effect, noncentrality
+from rows import each
 from sizes import few_and_many
 
 
-@pytest.mark.parametrize(("blocks", "share"), [(3, 0.149), (5, 0.074), (10, 0.043)])
+@each("blocks share", (3, 0.149), (5, 0.074), (10, 0.043))
 def test_the_detectable_effect_of_paired_blocks(blocks: int, share: float) -> None:
     assert math.expm1(log_effect(blocks, 0.03)) == pytest.approx(share, abs=0.0006)
 
 
-@pytest.mark.parametrize(("blocks", "cv", "share"), [(3, 0.01, 0.031), (5, 0.05, 0.107), (10, 0.03, 0.041), (30, 0.2, 0.158)])
+@each("blocks cv share", (3, 0.01, 0.031), (5, 0.05, 0.107), (10, 0.03, 0.041), (30, 0.2, 0.158))
 def test_the_detectable_effect_of_independent_arms(blocks: int, cv: float, share: float) -> None:
     assert math.expm1(log_effect(blocks, cv, Design.INDEPENDENT)) == pytest.approx(share, abs=0.0015)
 
 
-def test_the_effect_that_can_be_proved_to_matter() -> None:
+def test_the_effect_that_can_be_proved_and_one_block_shows_nothing() -> None:
     assert math.expm1(math.log1p(0.05) + log_effect(5, 0.03)) == pytest.approx(0.13, abs=0.003)
+    assert log_effect(1, 0.01) is None
+    assert log_effect(0, 0.01) is None
 
 
-@pytest.mark.parametrize("freedom", [2, 4, 9, 49])
+@each("freedom", 2, 4, 9, 49)
 def test_the_power_is_that_of_the_noncentral_t(freedom: int) -> None:
     from scipy.stats import nct, t
 
@@ -46,11 +49,6 @@ def test_two_blocks_have_the_power_of_a_simulation() -> None:
     assert hits / rounds == pytest.approx(POWER, abs=0.012)
 
 
-def test_one_block_shows_nothing() -> None:
-    assert log_effect(1, 0.01) is None
-    assert log_effect(0, 0.01) is None
-
-
 @given(st.integers(2, 100), st.floats(0.001, 0.3))
 def test_more_blocks_show_smaller_effects(blocks: int, cv: float) -> None:
     few, more = log_effect(blocks, cv), log_effect(blocks + 1, cv)
@@ -62,7 +60,7 @@ def test_more_blocks_show_smaller_effects(blocks: int, cv: float) -> None:
 BLOCKS = np.array([1.0, 1.3, 0.8, 1.1, 0.9])
 
 
-@pytest.mark.parametrize(("candidates", "n"), [(2, 4), (3, 5), (6, 10), (1, 5)])
+@each("candidates n", (2, 4), (3, 5), (6, 10), (1, 5))
 def test_the_probabilities_are_those_of_scipy_where_there_are_no_blocks(candidates, n):
     draw = np.random.default_rng(5)
     arms = [draw.normal(0.4 * number, 1, n) for number in range(candidates + 1)]
@@ -72,26 +70,12 @@ def test_the_probabilities_are_those_of_scipy_where_there_are_no_blocks(candidat
         assert exceeded(abs(statistic), candidates, freedom) == pytest.approx(p, abs=0.002)
 
 
-def test_what_blocks_share_is_taken_out():
+def test_what_blocks_share_is_taken_out_and_unlike_spreads_are_no_case():
     noise = np.random.default_rng(3).normal(0, 0.01, (4, 5))
     arms = [BLOCKS * np.exp(one) * factor for one, factor in zip(noise, (1, 1.1, 1, 1), strict=True)]
     first, second, third = dunnett(arms[0], arms[1:])
     assert first < 0.001
     assert min(second, third) > 0.05
-
-
-@few_and_many("sets", 100, 500)
-@pytest.mark.parametrize(("candidates", "blocks"), [(2, 3), (3, 5), (6, 5), (3, 10)])
-def test_the_error_over_all_candidates_is_five_percent(candidates, blocks, sets):
-    draw, wrong = np.random.default_rng(7), 0
-    for _ in range(sets):
-        arms = np.exp(draw.normal(0, 0.03, (candidates + 1, blocks)) + draw.normal(0, 0.3, blocks))
-        wrong += min(dunnett(arms[0], arms[1:])) <= 0.05
-    error = (0.05 / sets) ** 0.5  # 0.01 of 500
-    assert 0.05 - 3 * error <= wrong / sets <= 0.05 + 3 * error
-
-
-def test_unlike_spreads_and_too_few_blocks_are_no_case_for_one_variance():
     draw = np.random.default_rng(1)
     quiet, loud = np.exp(draw.normal(0, 0.01, (3, 5))), np.exp(draw.normal(0, 0.2, 5))
     assert not alike(quiet[0], [quiet[1], loud])
@@ -101,11 +85,19 @@ def test_unlike_spreads_and_too_few_blocks_are_no_case_for_one_variance():
         dunnett([1.0, 2.0, 3.0], [[1.0, 2.0]])
     with pytest.raises(ValueError, match="no spread"):
         dunnett([1.0, 1.0, 1.0], [[2.0, 2.0, 2.0]])
-
-
-def test_a_worked_example():
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
     assert holm([]) == ()
+
+
+@few_and_many("sets", 100, 500)
+@each("candidates blocks", (2, 3), (3, 5), (6, 5), (3, 10))
+def test_the_error_over_all_candidates_is_five_percent(candidates, blocks, sets):
+    draw, wrong = np.random.default_rng(7), 0
+    for _ in range(sets):
+        arms = np.exp(draw.normal(0, 0.03, (candidates + 1, blocks)) + draw.normal(0, 0.3, blocks))
+        wrong += min(dunnett(arms[0], arms[1:])) <= 0.05
+    error = (0.05 / sets) ** 0.5  # 0.01 of 500
+    assert 0.05 - 3 * error <= wrong / sets <= 0.05 + 3 * error
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))

@@ -25,6 +25,7 @@ from assay.statistics.steadiness import (
     segments,
     steadiness,
 )
+from rows import each
 
 
 def against(values):
@@ -34,19 +35,22 @@ def against(values):
     return [name for name, answer in answers.items() if answer]
 
 
-def test_a_step_in_the_middle_is_seen_by_all_three_and_parts_two_levels():
+def test_steps_are_found_where_they_are_and_none_in_nothing():
     values = [100.0 + at % 3 for at in range(30)] + [60.0 + at % 3 for at in range(30)]
     assert against(values) == ["rounds", "mser", "step"]
     assert steadiness(values).levels == (pytest.approx(101), pytest.approx(61))
+    draw = random.Random(1)
+    values = [(100.0 if at < 30 else 80.0) + draw.gauss(0, 2) for at in range(50)]
+    first, second = segments(values)
+    assert (first.first, first.end, second.end) == (0, 30, 50)
+    assert largest_step((first, second), 92.0) == pytest.approx(20 / 92, rel=0.1)
+    assert segments([]) == ()
+    assert steadiness([0.0] * 60).tests == 0
 
 
-@pytest.mark.parametrize(("count", "asked"), [(0, 0), (ROUNDS - 1, 0), (ROUNDS, 1), (2 * BATCH, 3)])
+@each("count asked", (0, 0), (ROUNDS - 1, 0), (ROUNDS, 1), (2 * BATCH, 3))
 def test_too_few_values_leave_tests_out(count, asked):
     assert steadiness([3.0] * count).tests == asked
-
-
-def test_nothing_done_is_asked_nothing():
-    assert steadiness([0.0] * 60).tests == 0
 
 
 def share_refused(level, noise_share, correlation, runs=150):
@@ -92,23 +96,11 @@ def test_no_other_partition_is_cheaper(values):
     assert price_of(values, edges) <= min(price_of(values, one) for one in allowed) * (1 + 1e-6) + 1e-6
 
 
-def test_a_step_is_found_where_it_is():
-    draw = random.Random(1)
-    values = [(100.0 if at < 30 else 80.0) + draw.gauss(0, 2) for at in range(50)]
-    first, second = segments(values)
-    assert (first.first, first.end, second.end) == (0, 30, 50)
-    assert largest_step((first, second), 92.0) == pytest.approx(20 / 92, rel=0.1)
-
-
-@pytest.mark.parametrize("values", [[5.0] * 20, [5.0]])
+@each("values", [5.0] * 20, [5.0])
 def test_nothing_changes_in_what_never_does(values):
     (only,) = segments(values)
     assert (only.first, only.end, only.mean) == (0, len(values), 5.0)
     assert largest_step((only,), 5.0) == 0
-
-
-def test_there_are_no_stretches_of_nothing():
-    assert segments([]) == ()
 
 
 def marginal(values, leave):
@@ -128,7 +120,7 @@ def test_no_place_in_the_first_half_has_a_smaller_marginal_error(values):
     assert all(mine <= marginal(batches, leave) * (1 + 1e-6) + 1e-9 for leave in range(found.limit + 1))
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.02])
+@each("noise", 0.0, 0.02)
 def test_a_warm_up_is_cut_off_where_it_ends(noise):
     draw = random.Random(3)
     values = [(1.0 if at < 40 else 2.0) * (1 + noise * draw.gauss(0, 1)) for at in range(200)]
@@ -138,19 +130,16 @@ def test_a_warm_up_is_cut_off_where_it_ends(noise):
     assert not found.at_limit
 
 
-def test_a_warm_up_that_fills_half_of_it_is_none_that_can_be_cut_off():
+def test_a_warm_up_that_fills_half_of_it_or_never_was_is_not_cut_off():
     found = mser5([float(at) for at in range(100)])
     assert found == Truncation(batches=10, limit=10)
     assert found.at_limit
-
-
-def test_nothing_is_cut_off_of_what_never_changes():
     found = mser5([0.1 + 0.2] * 100)
     assert found is not None
     assert found.batches == 0
 
 
-@pytest.mark.parametrize("count", [0, 1, 9])
+@each("count", 0, 1, 9)
 def test_less_than_two_batches_say_nothing(count):
     assert mser5([1.0] * count) is None
 
@@ -177,17 +166,14 @@ def test_neither_the_unit_nor_the_direction_of_time_matters(values, unit):
     assert back.excursion_share == pytest.approx(forth.excursion_share, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("values", "steady"),
-    [
-        ([100, 100, 100, 100, 100], True),
-        ([90, 110, 90, 110, 90], False),
-        ([92, 108, 92, 108, 100], True),
-        ([100, 103, 106, 109, 112], False),
-        ([100, 102, 104, 106, 108], True),
-        ([1, 1000, 100, 100, 100, 100, 100], True),
-    ],
-    ids=["still", "range", "within the range", "slope", "within the slope", "only the last five count"],
+@each(
+    "values steady",
+    ([100, 100, 100, 100, 100], True),
+    ([90, 110, 90, 110, 90], False),
+    ([92, 108, 92, 108, 100], True),
+    ([100, 103, 106, 109, 112], False),
+    ([100, 102, 104, 106, 108], True),
+    ([1, 1000, 100, 100, 100, 100, 100], True),
 )
 def test_steady_is_what_neither_scatters_nor_leans(values, steady):
     found = five_rounds(values)
@@ -195,7 +181,7 @@ def test_steady_is_what_neither_scatters_nor_leans(values, steady):
     assert found.within() == steady
 
 
-@pytest.mark.parametrize("values", [[], [1.0] * 4, [0.0] * 5])
+@each("values", [], [1.0] * 4, [0.0] * 5)
 def test_too_few_rounds_and_rounds_of_nothing_say_nothing(values):
     assert five_rounds(values) is None
 

@@ -1,12 +1,12 @@
 import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import units
 from assay.survey import bands
 from assay.survey.bands import AGE_BANDS, DAY_NS, SIZE_BANDS
+from rows import each
 
 
 def test_bands_join_without_gap_and_have_different_names():
@@ -17,34 +17,30 @@ def test_bands_join_without_gap_and_have_different_names():
     assert (len(AGE_BANDS), len(SIZE_BANDS)) == (10, 11)
     for kind in (AGE_BANDS, SIZE_BANDS):
         assert len({band.label for band in kind}) == len(kind)
-
-
-def test_labels_say_what_is_in_a_band():
     ages, sizes = ([band.label for band in kind] for kind in (AGE_BANDS, SIZE_BANDS))
     assert ages[:4] == ["under 1 day", "1 day to 1 week", "1 to 2 weeks", "2 weeks to 1 month"]
     assert ages[-3:] == ["6 months to 1 year", "1 to 2 years", "2 years or more"]
     assert (sizes[0], sizes[1], sizes[5], sizes[-1]) == ("up to 1 KiB", "1 to 4 KiB", "256 KiB to 1 MiB", "over 256 MiB")
+    assert bands.age_text(36 * 3600 * 10**9) == "36 h"
 
 
-@pytest.mark.parametrize(
-    ("text", "days"),
-    [
-        ("day", 1),
-        ("1 week", 7),
-        ("week", 7),
-        ("2 weeks", 14),
-        ("month", 30),
-        ("6 months", 180),
-        ("1 year", 365),
-        ("90 d", 90),
-        ("48 h", 2),
-    ],
+@each(
+    "text days",
+    ("day", 1),
+    ("1 week", 7),
+    ("week", 7),
+    ("2 weeks", 14),
+    ("month", 30),
+    ("6 months", 180),
+    ("1 year", 365),
+    ("90 d", 90),
+    ("48 h", 2),
 )
 def test_an_age_is_a_band_or_a_time(text, days):
     assert bands.age(text) == days * DAY_NS
 
 
-@pytest.mark.parametrize("text", ["1y", "3 months", "a year", "", "5", "-1 d", "2 GiB", "years"])
+@each("text", "1y", "3 months", "a year", "", "5", "-1 d", "2 GiB", "years")
 def test_other_ages_are_refused_with_what_is_known(text):
     refusal = bands.age(text)
     assert isinstance(refusal, units.Refusal)
@@ -58,7 +54,3 @@ def test_an_age_in_a_sentence(days):
     assert text in {"a day", "a week", "2 weeks", "a month", "2 months", "4 months", "6 months", "a year", "2 years"} or (
         text == f"{days:,} days"
     )
-
-
-def test_an_age_that_is_no_whole_day():
-    assert bands.age_text(36 * 3600 * 10**9) == "36 h"

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from assay.survey.bands import DAY_NS
 from assay.survey.filters import FileTime, Filters, Words, keeper, resolve
+from rows import each
 from survey_trees import NOW_NS, distribution, made
 
 
@@ -15,7 +16,7 @@ def nobody(name):
     return {"root": 0, "daemon": 1}.get(name)
 
 
-def test_words_become_filters():
+def test_words_become_filters_and_every_mistake_is_told():
     words = Words(owners=("root", "4711"), patterns=("*.c", "*.h"), newer="year", older="2 weeks", least="1 KiB", most="1 MiB")
     filters, mistakes = resolve(words, nobody)
     assert mistakes == ()
@@ -24,36 +25,28 @@ def test_words_become_filters():
     assert (filters.least_bytes, filters.most_bytes) == (1024, 1 << 20)
     assert filters.typed[0] == "--owner root"
     assert filters.typed[-1] == "--most 1 MiB"
-
-
-def test_every_mistake_is_told():
     words = Words(owners=("nonesuch",), patterns=("a/b", ""), newer="1y", older="x", least="4k", most="1")
     _, mistakes = resolve(words, nobody)
     assert len(mistakes) == 7
     assert all("found" in one and "expected" in one for one in mistakes)
 
 
-@pytest.mark.parametrize(
-    ("words", "option"),
-    [
-        (Words(newer="day", older="week"), "--newer"),
-        (Words(newer="7 d", older="week"), "--newer"),
-        (Words(least="2 B", most="1 B"), "--most"),
-    ],
+@each(
+    "words option",
+    (Words(newer="day", older="week"), "--newer"),
+    (Words(newer="7 d", older="week"), "--newer"),
+    (Words(least="2 B", most="1 B"), "--most"),
 )
 def test_filters_that_nothing_can_pass_are_refused(words, option):
     (mistake,) = resolve(words, nobody)[1]
     assert option in mistake
 
 
-def test_no_filter_keeps_all_without_asking():
-    assert keeper(Filters(), FileTime.MODIFIED, NOW_NS) is None
-
-
-def test_names_that_are_no_text_are_matched_too():
+def test_names_that_are_no_text_are_matched_too_and_no_filter_keeps_all():
     keep = keeper(Filters(patterns=("*.tif", os.fsdecode(b"\xff*"))), FileTime.MODIFIED, NOW_NS)
     names = ["a.tif", "a.TIF", ".tif", os.fsdecode(b"\xfe.tif"), os.fsdecode(b"\xff\n"), "b"]
     assert [keep(name, None) for name in names] == [True, False, True, True, True, False]
+    assert keeper(Filters(), FileTime.MODIFIED, NOW_NS) is None
 
 
 def test_each_filter_on_real_files(tmp_path):

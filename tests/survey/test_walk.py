@@ -9,6 +9,7 @@ import pytest
 
 from assay.survey import walk
 from assay.survey.filters import printable
+from rows import each
 from survey_trees import made, mounted, walked
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
@@ -39,7 +40,7 @@ def test_a_named_directory_may_be_a_link_and_is_walked_once(tmp_path):
     assert walked(tmp_path / "real" / "sub", tmp_path / "real")[1] == [f"{tmp_path}/real/sub/file"]
 
 
-@pytest.mark.parametrize("typed", [".", "./", "a", "a//", "../{}/a"])
+@each("typed", ".", "./", "a", "a//", "../{}/a")
 def test_paths_begin_as_they_were_typed(tmp_path, monkeypatch, typed):
     made(tmp_path / "a" / "file")
     monkeypatch.chdir(tmp_path)
@@ -252,7 +253,7 @@ def test_what_may_not_be_read(tmp_path):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_a_large_directory_is_told_of_while_it_is_read(tmp_path):
+def test_names_that_are_no_text_and_a_large_directory_is_told_of_while_it_is_read(tmp_path):
     subprocess.run("seq -f 'f%.0f' 3000 | xargs touch", shell=True, cwd=tmp_path, check=True)
     inodes, _ = walk.begin([str(tmp_path)])
     told = []

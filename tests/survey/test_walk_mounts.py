@@ -10,29 +10,20 @@ a line that is none
 """
 
 
-def test_the_table_of_the_kernel():
+def test_the_table_of_the_kernel_which_mount_holds_a_path_and_access_times():
     found = walk.parsed_mounts(TABLE)
     assert set(found) == {"/", "/srv/with space", "/proc"}
     assert found["/srv/with space"] == walk.MountEntry(filesystem="xfs", options=frozenset({"rw", "nosuid", "noatime"}))
     assert found["/proc"].filesystem in walk.KERNEL_FILESYSTEMS
-
-
-def test_which_mount_holds_a_path():
     found = walk.parsed_mounts(TABLE)
     assert walk.mount_of("/srv/with space/a/b", found) is found["/srv/with space"]
     assert walk.mount_of("/srv/with spaces", found) is found["/"]
     assert walk.mount_of("/", found) is found["/"]
     assert walk.mount_of("/a", {}) is None
-
-
-def test_what_the_mount_does_to_access_times():
     found = walk.parsed_mounts(TABLE)
     assert walk.coarse_access_times([found["/proc"], None]) == ()
     told = walk.coarse_access_times([found["/"], found["/srv/with space"]])
     assert ["noatime" in told[0], "relatime" in told[1]] == [True, True]
-
-
-def test_this_machine():
     found = walk.mount_table()
     assert Path("/proc/self/mountinfo").exists() == bool(found)
     assert all(Path(path).is_absolute() for path in found)

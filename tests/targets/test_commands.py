@@ -53,13 +53,18 @@ def test_life_of_a_system_that_is_set_up_by_commands(undo, tmp_path):
     TARGET.teardown(HOST, given, place)
 
 
-def test_a_path_from_the_file_needs_no_command(undo, tmp_path):
+def test_a_path_from_the_file_needs_no_command_and_without_processes_there_is_no_server(undo, tmp_path):
     given = setting(undo, tmp_path, path="{scratch}")
     place = TARGET.prepare(HOST, given)
     assert place.address == str(tmp_path)
     assert TARGET.attach(HOST, given, place, 0).address == str(tmp_path)
     with pytest.raises(RefusedError, match="drop_caches"):
         TARGET.drop_caches(HOST, place)
+    assert TARGET.prepare(HOST, setting(undo, tmp_path, path="{scratch}")).server is None
+    given = setting(undo, tmp_path, path="/tmp", server__data=("/var",), server__address="{adress}")
+    found = TARGET.check(HOST, given)
+    assert any("server.pid_file" in mistake for mistake in found)
+    assert any("adress" in mistake for mistake in found)
 
 
 def test_a_client_is_attached_and_detached_on_its_own_host(undo, tmp_path):
@@ -104,15 +109,12 @@ def test_clients_enter_the_group_that_prepare_made(undo, tmp_path):
     assert "nmae" in str(TARGET.check(HOST, setting(undo, tmp_path, path="{scratch}", cgroup="{nmae}")))
 
 
-def test_every_mistake_at_once(undo, tmp_path):
+def test_every_mistake_at_once_and_a_command_that_fails_fails_the_trial(undo, tmp_path):
     given = setting(undo, tmp_path, attach=("x", "{nmae}"), facts=("y", "{variables.size}"))
     found = TARGET.check(HOST, given)
     assert len(found) == 3
     with pytest.raises(UsageError, match="nmae"):
         TARGET.prepare(HOST, given)
-
-
-def test_a_command_that_fails_or_leaves_no_directory_fails_the_trial(undo, tmp_path):
     with pytest.raises(TrialError, match="exit status 3: no licence"):
         TARGET.prepare(HOST, setting(undo, tmp_path, prepare=shell("echo no licence >&2; exit 3")))
     with pytest.raises(TrialError, match="'/nowhere'"):
@@ -173,11 +175,3 @@ def test_the_address_of_a_server_may_be_in_a_file_that_prepare_wrote(undo, tmp_p
     (tmp_path / "address").unlink()
     with pytest.raises(TrialError, match=r".*/address: no address"):
         TARGET.prepare(HOST, setting(undo, tmp_path, path="/tmp", server__pid_file="p", server__address=f"{tmp_path}/address"))
-
-
-def test_without_processes_there_is_no_server(undo, tmp_path):
-    assert TARGET.prepare(HOST, setting(undo, tmp_path, path="{scratch}")).server is None
-    given = setting(undo, tmp_path, path="/tmp", server__data=("/var",), server__address="{adress}")
-    found = TARGET.check(HOST, given)
-    assert any("server.pid_file" in mistake for mistake in found)
-    assert any("adress" in mistake for mistake in found)

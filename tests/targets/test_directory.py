@@ -11,11 +11,11 @@ from assay.errors import RefusedError, UsageError
 from assay.hosts.local import Local
 from assay.undo.ledger import Ledger
 from assay_process import Bench
-from targets_host import HOST, MIB, leftovers, setting
+from rows import each
+from targets_host import HOST, MIB, leftovers, needs_root, setting
 
 TARGET = catalogue.find("targets", "directory")
 FILES = 64 * (os.cpu_count() or 1)
-ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_life_in_a_directory_of_its_own(undo, base):
     assert [path.name for path in base.iterdir()] == ["precious"]
 
 
-def test_device_below_is_the_one_that_the_kernel_names(undo, base):
+def test_its_device_is_the_one_that_the_kernel_names_and_files_get_cold_with_their_data(undo, base, tmp_path):
     place = TARGET.prepare(HOST, setting(undo, base, path=str(base)))
     number = base.stat().st_dev
     entry = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
@@ -59,10 +59,6 @@ def test_device_below_is_the_one_that_the_kernel_names(undo, base):
     told = dict(TARGET.facts(HOST, place))
     assert told["filesystem"] == place.filesystem
     assert "rw" in told["mount.options"].split(",")
-
-
-def test_drop_caches_makes_files_cold_and_keeps_their_data(undo, base):
-    place = TARGET.prepare(HOST, setting(undo, base, path=str(base)))
     files = [Path(place.address, name) for name in ("a b", "c\nd", "empty")]
     for file in files:
         file.write_bytes(os.urandom(MIB) if file.name != "empty" else b"")
@@ -71,25 +67,18 @@ def test_drop_caches_makes_files_cold_and_keeps_their_data(undo, base):
     TARGET.drop_caches(HOST, place)
     assert [HOST.syscalls.cachestat(str(file)).cached for file in files] == [0, 0, 0]
     assert files[0].read_bytes() == before
-
-
-def test_drop_caches_without_system_calls_is_refused(undo, base, tmp_path):
-    place = TARGET.prepare(HOST, setting(undo, base, path=str(base)))
     with pytest.raises(RefusedError, match="unchanged"):
         TARGET.drop_caches(Local("far", root=tmp_path), place)
 
 
-@pytest.mark.parametrize(("name", "expected"), [("nothing", "does not exist"), ("file", "a regular file")])
-def test_what_is_no_directory_is_refused(undo, base, name, expected):
+def test_what_is_no_directory_and_too_little_space_are_refused(undo, base):
     (base / "file").write_text("x")
-    given = setting(undo, base, path=str(base / name))
-    (mistake,) = TARGET.check(HOST, given)
-    assert expected in mistake
-    with pytest.raises(UsageError, match=expected):
-        TARGET.prepare(HOST, given)
-
-
-def test_too_little_space_is_refused(undo, base):
+    for name, expected in (("nothing", "does not exist"), ("file", "a regular file")):
+        given = setting(undo, base, path=str(base / name))
+        (mistake,) = TARGET.check(HOST, given)
+        assert expected in mistake
+        with pytest.raises(UsageError, match=expected):
+            TARGET.prepare(HOST, given)
     (mistake,) = TARGET.check(HOST, setting(undo, base, path=str(base), needs_bytes=1 << 60))
     assert "plus 10 %" in mistake
 
@@ -105,7 +94,7 @@ def test_a_directory_of_others_is_refused(base):
 
 
 @pytest.mark.root
-@ROOT
+@needs_root
 def test_a_read_only_mount_is_refused(undo, base):
     HOST.run(["mount", "--bind", str(base), str(base)])
     try:
@@ -117,7 +106,7 @@ def test_a_read_only_mount_is_refused(undo, base):
 
 
 @pytest.mark.root
-@ROOT
+@needs_root
 def test_memory_has_no_device_and_says_so(undo, base):
     HOST.run(["mount", "-t", "tmpfs", "none", str(base)])
     try:
@@ -134,7 +123,7 @@ def test_memory_has_no_device_and_says_so(undo, base):
 
 
 @pytest.mark.root
-@ROOT
+@needs_root
 def test_what_is_mounted_inside_is_never_deleted_through(undo, base, tmp_path):
     given = setting(undo, base, path=str(base))
     place = TARGET.prepare(HOST, given)
@@ -178,8 +167,8 @@ def disks(tmp_path):
 
 
 @pytest.mark.root
-@ROOT
-@pytest.mark.parametrize("journal", ["journal", "none"])
+@needs_root
+@each("journal", "journal", "none")
 def test_trials_without_a_journal_create_in_block_groups_where_none_deleted(undo, disks, journal):
     """With a journal the kernel takes the inodes of deleted files at once; without one it passes over them for a minute."""
     point, numbers = disks[journal], []
@@ -226,7 +215,7 @@ quiesce = "0 s"
 
 
 @pytest.mark.root
-@ROOT
+@needs_root
 def test_ext4_without_a_journal_is_as_fast_as_c_says(tmp_path, disks):
     """Before, the trials after the first created 20 to 60 times slower, and the comparison said 0.047 times."""
     (tmp_path / "jd.toml").write_text(JOURNALS)

@@ -12,11 +12,11 @@ from assay.hosts.local import Local
 from assay.records import Direction, EndpointKind, Experiment, Outcome, Rung, TargetSpec
 from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
-from targets_host import HOST, MIB, setting
+from rows import each
+from targets_host import HOST, MIB, needs_root, setting
 from trial_stage import bulk, engine, trial
 
 TARGET = catalogue.find("targets", "existing")
-ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
 
 
 @pytest.fixture
@@ -30,21 +30,14 @@ def tree(tmp_path):
 def seen(path):
     """All that a write could change: names, sizes, times of change and of content, and the bytes."""
     found = {}
-    for each in (path, *sorted(path.rglob("*"))):
-        told = each.stat()
-        content = each.read_bytes() if each.is_file() else b""
-        found[str(each)] = (told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns, content)
+    for one in (path, *sorted(path.rglob("*"))):
+        told = one.stat()
+        content = one.read_bytes() if one.is_file() else b""
+        found[str(one)] = (told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns, content)
     return found
 
 
-def live(place, given):
-    endpoint = TARGET.attach(HOST, given, place, 1)
-    TARGET.teardown(HOST, given, place)
-    TARGET.remove(HOST, given)
-    return endpoint
-
-
-@pytest.mark.parametrize("inside", [".", "deep/a b"])
+@each("inside", ".", "deep/a b")
 def test_its_life_changes_nothing(tree, inside):
     before, path = seen(tree), (tree / inside).resolve()
     given = setting(None, tree, path=str(tree / inside))
@@ -52,16 +45,16 @@ def test_its_life_changes_nothing(tree, inside):
     TARGET.install(HOST, given)
     place = TARGET.prepare(HOST, given)
     TARGET.drop_caches(HOST, place)
-    assert live(place, given).address == place.address == str(path)
+    assert TARGET.attach(HOST, given, place, 1).address == place.address == str(path)
+    TARGET.teardown(HOST, given, place)
+    TARGET.remove(HOST, given)
     assert seen(tree) == before
 
 
-def test_a_link_is_followed_to_what_is_there(tree, tmp_path):
+def test_a_link_is_followed_and_its_device_is_the_one_that_the_kernel_names(tree, tmp_path):
     (tmp_path / "way").symlink_to(tree)
     assert TARGET.prepare(HOST, setting(None, tree, path=str(tmp_path / "way"))).address == str(tree)
 
-
-def test_device_below_is_the_one_that_the_kernel_names(tree):
     place = TARGET.prepare(HOST, setting(None, tree, path=str(tree / "c\nd")))
     number = tree.stat().st_dev
     entry = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
@@ -71,7 +64,7 @@ def test_device_below_is_the_one_that_the_kernel_names(tree):
 
 
 @pytest.mark.root
-@ROOT
+@needs_root
 def test_a_block_device_is_read_as_itself(tree, tmp_path):
     image = tmp_path / "image"
     image.write_bytes(bytes(MIB))
@@ -88,15 +81,12 @@ def test_a_block_device_is_read_as_itself(tree, tmp_path):
         subprocess.run(["losetup", "-d", device], check=True)
 
 
-def test_drop_caches_makes_every_file_cold(tree):
+def test_drop_caches_makes_every_file_cold_and_is_refused_without_system_calls(tree, tmp_path):
     files = [path for path in tree.rglob("*") if path.is_file()]
     assert all(HOST.syscalls.cachestat(str(file)).cached for file in files)
-    TARGET.drop_caches(HOST, TARGET.prepare(HOST, setting(None, tree, path=str(tree))))
-    assert [HOST.syscalls.cachestat(str(file)).cached for file in files] == [0, 0]
-
-
-def test_drop_caches_without_system_calls_is_refused(tree, tmp_path):
     place = TARGET.prepare(HOST, setting(None, tree, path=str(tree)))
+    TARGET.drop_caches(HOST, place)
+    assert [HOST.syscalls.cachestat(str(file)).cached for file in files] == [0, 0]
     with pytest.raises(RefusedError, match="unchanged"):
         TARGET.drop_caches(Local("far", root=tmp_path), place)
 
@@ -118,17 +108,12 @@ def lab(tree, tmp_path, workload):
     return TrialRunner(experiment=asked, host=HOST, ledger=ledger, scratch=str(tmp_path), engine=engine(), observers=())
 
 
-def test_a_file_of_others_is_read_where_it_is(tree, tmp_path):
+def test_a_file_of_others_is_read_where_it_is_and_a_workload_that_writes_refused_before_anything_is_done(tree, tmp_path):
     file, before = tree / "deep" / "a b", seen(tree)
     run, observations = lab(tree, tmp_path, bulk(operations=("read",), file=str(file), size=None, flush="none")).run(trial(), 1)
     assert (run.outcome, run.error) == (Outcome.FINISHED, None)
     assert sum(one.bytes for one in observations.rung("w.read", Rung.APPLICATION, Direction.READ)) == MIB
-    assert seen(tree) == before
     assert run.places[0].kind is EndpointKind.DIRECTORY
-
-
-def test_a_workload_that_writes_is_refused_before_anything_is_done(tree, tmp_path):
-    before = seen(tree)
     run, _ = lab(tree, tmp_path, bulk(operations=("read",), flush="none")).run(trial(), 1)
     assert run.outcome is Outcome.FAILED
     assert "workload w writes, and target there is read-only" in run.error
@@ -150,9 +135,6 @@ def test_a_workload_that_writes_is_refused_when_the_file_is_read():
     with pytest.raises(InputErrors, match="workload 'w', which writes, on target 'there', which is only read"):
         read.parse(TEXT, "x.toml")
     assert read.parse(TEXT + 'file = "/srv/x"\n', "x.toml").targets[0].kind == "existing"
-
-
-def test_with_a_level_that_writes_too():
     text = (
         TEXT.replace('operations = ["read"]', 'operations = ["read"]\nfile = "/srv/x"')
         + '[factors]\n"w.file" = ["/srv/x", "/srv/y"]\n'

@@ -12,11 +12,11 @@ from assay.machine.ownership import Ownership
 from assay.records import EndpointKind, Experiment, Outcome, TargetSpec
 from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
-from targets_host import HOST, MIB, setting
+from rows import each
+from targets_host import HOST, MIB, needs_root, setting
 from trial_stage import bulk, engine, trial
 
 TARGET = catalogue.find("targets", "file")
-ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
 
 
 @pytest.fixture
@@ -65,11 +65,14 @@ def test_what_is_kept_stays_and_is_used_again(undo, base):
     assert (base / "F").stat().st_ino == inode
 
 
-def test_a_file_of_others_is_refused_and_left_as_it_is(undo, base):
+def test_a_file_of_others_is_refused_and_left_as_it_is_also_where_it_comes_in_the_last_moment(undo, base):
+    """`make` does not look first: the link fails where something is."""
     (base / "F").write_text("precious")
     given = setting(undo, base, path=str(base / "F"))
     with pytest.raises(UsageError, match="Assay did not create it"):
         TARGET.prepare(HOST, given)
+    with pytest.raises(RefusedError, match="cannot create"):
+        ownership.make_file(HOST, undo, str(base / "F"))
     assert (names(base), (base / "F").read_text()) == (["F"], "precious")
 
 
@@ -88,16 +91,7 @@ def test_another_file_in_place_of_ours_is_not_ours(undo, base):
     assert (base / "F").read_text() == "precious"
 
 
-def test_what_replaced_ours_while_we_worked_is_not_removed(undo, base):
-    given = setting(undo, base, path=str(base / "F"))
-    place = TARGET.prepare(HOST, given)
-    (base / "new").write_text("precious")
-    (base / "new").rename(base / "F")
-    TARGET.teardown(HOST, given, place)
-    assert (names(base), (base / "F").read_text()) == (["F"], "precious")
-
-
-@pytest.mark.parametrize("step", ["nothing", "made", "linked", "marked"])
+@each("step", "nothing", "made", "linked", "marked")
 def test_after_a_kill_at_any_step_the_ledger_removes_all_that_is_ours(undo, base, step):
     """The steps of `ownership.make_file`, ended after each."""
     path, token = base / "F", "0123456789ab"
@@ -119,14 +113,6 @@ def identity(path):
     return done.stdout.split()
 
 
-def test_a_name_that_is_taken_in_the_last_moment_is_left_alone(undo, base):
-    """`make` does not look first: the link fails where something is."""
-    (base / "F").write_text("precious")
-    with pytest.raises(RefusedError, match="cannot create"):
-        ownership.make_file(HOST, undo, str(base / "F"))
-    assert (names(base), (base / "F").read_text()) == (["F"], "precious")
-
-
 @pytest.fixture
 def birthless(tmp_path):
     """A file system that has no room for a time of birth and gives the inode of a removed file to the next one."""
@@ -139,7 +125,7 @@ def birthless(tmp_path):
     subprocess.run(["umount", str(point)], check=True)
 
 
-@ROOT
+@needs_root
 def test_without_a_time_of_birth_nothing_that_took_our_place_is_removed_after_a_kill(undo, birthless):
     """Neither by name nor by inode: the user removed what a killed lab had left, and put something else there."""
     path = birthless / "F"
@@ -154,8 +140,8 @@ def test_without_a_time_of_birth_nothing_that_took_our_place_is_removed_after_a_
     assert names(birthless) == ["F", "lost+found"]
 
 
-@ROOT
-@pytest.mark.parametrize("keep", [False, True])
+@needs_root
+@each("keep", False, True)
 def test_without_a_time_of_birth_it_is_made_and_removed_or_kept(undo, birthless, keep):
     given = setting(undo, birthless, path=str(birthless / "F"), keep=keep)
     place = TARGET.prepare(HOST, given)
@@ -164,13 +150,19 @@ def test_without_a_time_of_birth_it_is_made_and_removed_or_kept(undo, birthless,
     assert names(birthless) == ([".F.assay-marker", "F", "lost+found"] if keep else ["lost+found"])
 
 
-def test_no_directory_and_no_space_are_refused(undo, base):
+def test_no_directory_and_no_space_are_refused_and_what_replaced_ours_stays(undo, base):
     assert "is not a directory" in TARGET.check(HOST, setting(undo, base, path=str(base / "none" / "F")))[0]
     assert "plus 10 %" in TARGET.check(HOST, setting(undo, base, path=str(base / "F"), needs_bytes=1 << 60))[0]
+    given = setting(undo, base, path=str(base / "F"))
+    place = TARGET.prepare(HOST, given)
+    (base / "new").write_text("precious")
+    (base / "new").rename(base / "F")
+    TARGET.teardown(HOST, given, place)
+    assert (names(base), (base / "F").read_text()) == (["F"], "precious")
 
 
 @pytest.mark.root
-@ROOT
+@needs_root
 def test_on_tmpfs_it_lives_and_cold_is_refused(undo, base):
     HOST.run(["mount", "-t", "tmpfs", "none", str(base)])
     try:

@@ -5,14 +5,10 @@ import pytest
 from assay import catalogue
 from assay.machine import mounted
 from assay.records import TargetSpec
-from served_stage import ServedBench, fact, needs, needs_fuse, needs_root, trial_from_storage
-from targets_host import HOST, MIB, setting
+from served_stage import fact, needs, needs_fuse, needs_root, trial_from_storage
+from targets_host import HOST, MIB, given
 
 TARGET = catalogue.find("targets", "gluster")
-
-
-def given(tmp_path, **knobs):
-    return setting(None, tmp_path, **catalogue.resolved(TARGET.knobs, knobs))
 
 
 @pytest.mark.root
@@ -20,8 +16,7 @@ def given(tmp_path, **knobs):
 @needs_root
 @needs_fuse
 @needs("glusterd", "gluster", "glusterfs", "ip", "nsenter")
-def test_a_trial_reads_cold_from_bricks_and_the_options_are_those_of_the_running_volume(tmp_path):
-    bench = ServedBench(tmp_path)
+def test_a_trial_reads_cold_from_bricks_and_the_options_are_those_of_the_running_volume(bench):
     spec = TargetSpec(
         name="files", kind="gluster", knobs={"bricks": 2, "copies": 2, "client_caches": False, "direct_io_mode": True}
     )
@@ -32,5 +27,5 @@ def test_a_trial_reads_cold_from_bricks_and_the_options_are_those_of_the_running
 
 
 def test_bricks_hold_whole_sets_of_copies(tmp_path):
-    found = TARGET.check(HOST, given(tmp_path, bricks=3, copies=2))
+    found = TARGET.check(HOST, given(TARGET, None, tmp_path, bricks=3, copies=2))
     assert any("3 bricks with copies = 2" in one for one in found)

@@ -7,10 +7,10 @@ import pytest
 from assay import catalogue
 from assay.errors import RefusedError, UsageError
 from assay.machine import ldap
-from assay.machine.ldap import LdapAccess
 from assay.undo.ledger import Ledger
-from directory_stage import given, needs, people
-from targets_host import HOST
+from directory_stage import door, given, needs, people
+from rows import each
+from targets_host import HOST, placing
 
 TARGET, SERVER = catalogue.find("targets", "ldap_existing"), catalogue.find("targets", "ldap_openldap")
 BASE = "dc=example,dc=com"
@@ -26,13 +26,14 @@ def ledger(tmp_path):
     made.close()
 
 
-@pytest.fixture
-def server(ledger, tmp_path):
-    """A slapd that stands for that of somebody else."""
-    setting = given("ldap_openldap", ledger, tmp_path / "scratch", ldif=people(tmp_path))
-    place = SERVER.prepare(HOST, setting)
-    yield SERVER.attach(HOST, setting, place, 0)
-    SERVER.teardown(HOST, setting, place)
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A slapd that stands for that of somebody else, with three entries before and after all that is done to it."""
+    home = tmp_path_factory.mktemp("theirs")
+    with placing(SERVER, home, ldif=people(home)) as placed:
+        endpoint = placed().attached()
+        yield endpoint
+        assert entries(endpoint) == 3
 
 
 def asked(ledger, tmp_path, server, **knobs):
@@ -41,10 +42,7 @@ def asked(ledger, tmp_path, server, **knobs):
 
 
 def entries(server):
-    door = LdapAccess(
-        url=server.address, bind_dn=str(server.details["bind_dn"]), password_file=str(server.details["password_file"])
-    )
-    return ldap.count(HOST, door, BASE)
+    return ldap.count(HOST, door(server), BASE)
 
 
 def test_it_is_described_and_not_written_to(ledger, tmp_path, server):
@@ -67,10 +65,7 @@ def test_it_is_written_to_below_one_marked_entry_which_goes_away_with_all_below(
     place = TARGET.prepare(HOST, setting)
     own = str(TARGET.attach(HOST, setting, place, 0).details["writable_base"])
     assert own.startswith("ou=assay-")
-    door = LdapAccess(
-        url=server.address, bind_dn=str(server.details["bind_dn"]), password_file=str(server.details["password_file"])
-    )
-    HOST.run(door.command("ldapadd"), input_text=f"dn: ou=x,{own}\nobjectClass: organizationalUnit\n")
+    HOST.run(door(server).command("ldapadd"), input_text=f"dn: ou=x,{own}\nobjectClass: organizationalUnit\n")
     assert entries(server) == 5
     TARGET.teardown(HOST, setting, place)
     assert entries(server) == 3
@@ -80,26 +75,22 @@ def test_a_killed_lab_leaves_nothing_and_an_entry_without_our_mark_stays(ledger,
     setting = asked(ledger, tmp_path, server, write=True)
     place = TARGET.prepare(HOST, setting)
     own = str(place.private["own"])
-    door = LdapAccess(
-        url=server.address, bind_dn=str(server.details["bind_dn"]), password_file=str(server.details["password_file"])
-    )
     change = f"dn: {own}\nchangetype: modify\nreplace: description\ndescription: somebody else's now\n"
-    HOST.run(door.command("ldapmodify"), input_text=change)
+    HOST.run(door(server).command("ldapmodify"), input_text=change)
     TARGET.teardown(HOST, setting, place)
     assert entries(server) == 4, "it no longer has our mark"
+    HOST.run([*door(server).command("ldapdelete"), own])
 
 
-@pytest.mark.parametrize(
-    ("knobs", "words"),
-    [
-        ({"url": "http://x"}, "expected ldap://HOST:PORT"),
-        ({"base": "nothing"}, "expected a distinguished name"),
-        ({"base": "dc=other,dc=com"}, "No such object"),
-        ({"password_file": None}, "found bind_dn without password_file"),
-        ({"password_file": "/no/such"}, "/no/such: no such file"),
-        ({"bind_dn": None}, "found password_file without bind_dn"),
-        ({"url": "ldap://127.0.0.1:1"}, "Can't contact LDAP server"),
-    ],
+@each(
+    "knobs words",
+    ({"url": "http://x"}, "expected ldap://HOST:PORT"),
+    ({"base": "nothing"}, "expected a distinguished name"),
+    ({"base": "dc=other,dc=com"}, "No such object"),
+    ({"password_file": None}, "found bind_dn without password_file"),
+    ({"password_file": "/no/such"}, "/no/such: no such file"),
+    ({"bind_dn": None}, "found password_file without bind_dn"),
+    ({"url": "ldap://127.0.0.1:1"}, "Can't contact LDAP server"),
 )
 def test_mistakes(ledger, tmp_path, server, knobs, words):
     found = TARGET.check(HOST, asked(ledger, tmp_path, server, **knobs))
@@ -119,9 +110,9 @@ def test_a_bind_that_is_refused_has_the_servers_words(ledger, tmp_path, server):
     assert f"Run `chmod 600 {wrong}`" in found
 
 
-@pytest.mark.parametrize("transport", ["tls", "starttls"])
+@each("transport", "tls", "starttls")
 def test_an_unknown_authority_is_refused_unless_any_certificate_is_accepted(ledger, tmp_path, transport):
-    setting = given("ldap_openldap", ledger, tmp_path / "scratch", ldif=people(tmp_path), transport=transport)
+    setting = given("ldap_openldap", ledger, tmp_path, ldif=people(tmp_path), transport=transport)
     place = SERVER.prepare(HOST, setting)
     endpoint = SERVER.attach(HOST, setting, place, 0)
     secure = {"starttls": True} if transport == "starttls" else {}

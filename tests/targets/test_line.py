@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +13,11 @@ import pytest
 from assay import catalogue
 from assay.errors import UsageError
 from assay.machine import line
+from assay.records import EndpointKind
 from assay.settings.paths import way
 from assay.undo.ledger import Ledger
-from targets_host import HOST, setting
+from assay_process import wait_until
+from targets_host import HOST, refused_elsewhere, setting
 
 TARGET = catalogue.find("targets", "line")
 WAN = {"rate": 12_500_000, "delay": 2_000_000, "queue": 500_000, "framing": "ethernet"}
@@ -46,25 +47,14 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path):
     assert "through" in none
 
 
-def test_without_root_it_says_what_works(tmp_path, monkeypatch):
+def test_without_root_or_tun_or_on_another_host_it_says_what_works(tmp_path, monkeypatch):
+    with pytest.raises(UsageError, match="both ends of a line are on one host"):
+        refused_elsewhere(TARGET, given(None, tmp_path), EndpointKind.SOCKET)
     monkeypatch.setattr(HOST, "is_root", lambda: False)
-    found = TARGET.check(HOST, given(None, tmp_path, through="wan"))
-    assert any('kind = "socket" on the loopback' in one for one in found)
-
-
-def test_a_kernel_without_tun(tmp_path, monkeypatch):
     monkeypatch.setattr(line, "DEVICE", "/dev/net/no-such-device")
     found = TARGET.check(HOST, given(None, tmp_path, through="wan"))
-    assert any("no TUN devices" in one for one in found)
-
-
-def test_load_on_another_host_is_refused(tmp_path):
-    from assay.hosts.local import Local
-    from assay.records import EndpointKind, Place
-
-    place = Place(target="t", host="local", kind=EndpointKind.SOCKET, address="198.18.0.2")
-    with pytest.raises(UsageError, match="both ends of a line are on one host"):
-        TARGET.attach(Local("c.1"), given(None, tmp_path), place, 0)
+    for part in ('kind = "socket" on the loopback', "no TUN devices"):
+        assert any(part in one for one in found), (part, found)
 
 
 @pytest.mark.root
@@ -123,7 +113,4 @@ def test_a_line_ends_with_a_lab_that_is_killed(tmp_path):
     os.kill(lab.pid, signal.SIGKILL)
     lab.wait()
     lab.stdout.close()
-    deadline = time.monotonic() + 120
-    while pid in lines() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert pid not in lines()
+    wait_until(lambda: pid not in lines())

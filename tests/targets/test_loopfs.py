@@ -13,13 +13,15 @@ from assay.machine.filesystems import FILESYSTEMS
 from assay.machine.image import ELSEWHERE
 from assay.machine.stack import backing_file
 from assay.undo.ledger import Ledger
-from targets_host import HOST, MIB, leftovers, rules, setting
+from rows import each
+from targets_host import HOST, MIB, leftovers, needs_root, rules, setting
 
 TARGET = catalogue.find("targets", "loopfs")
 SIZES = {"ext4": 64 * MIB, "xfs": 320 * MIB, "btrfs": 128 * MIB}
+SMALL = {"filesystem": "ext4", "size": 16 * MIB}
 pytestmark = [
     pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and mounts need root"),
+    needs_root,
     pytest.mark.skipif(not Path("/dev/loop-control").exists(), reason="this kernel offers no loop devices"),
 ]
 
@@ -50,7 +52,7 @@ def read_direct(path):
     return total, time.monotonic() - started
 
 
-@pytest.mark.parametrize("filesystem", FILESYSTEMS)
+@each("filesystem", *FILESYSTEMS)
 def test_life_of_a_target(undo, scratch, filesystem):
     given = setting(undo, scratch, filesystem=filesystem, size=SIZES[filesystem])
     assert TARGET.check(HOST, given) == ()
@@ -79,23 +81,17 @@ def test_life_of_a_target(undo, scratch, filesystem):
     TARGET.remove(HOST, given)
 
 
-def test_features_are_the_same_each_time(undo, scratch):
-    given = setting(undo, scratch, filesystem="ext4", size=16 * MIB, mkfs_options=("-b", "4096", "-O", "^has_journal"))
-    seen = []
+def test_features_are_the_same_each_time_and_mount_options_in_effect(undo, scratch):
+    options = {"mkfs_options": ("-b", "4096", "-O", "^has_journal"), "mount_options": ("noatime", "nodiscard")}
+    given, seen = setting(undo, scratch, **SMALL, **options), []
     for _ in range(2):
         place = TARGET.prepare(HOST, given)
-        seen.append(TARGET.facts(HOST, place))
+        seen.append(dict(TARGET.facts(HOST, place)))
         TARGET.teardown(HOST, given, place)
     assert seen[0] == seen[1]
-    assert "has_journal" not in dict(seen[0])["mkfs.features"]
-    assert dict(seen[0])["mkfs.block_bytes"] == "4096"
-
-
-def test_mount_options_are_in_effect(undo, scratch):
-    given = setting(undo, scratch, filesystem="ext4", size=16 * MIB, mount_options=("noatime", "data=journal"))
-    place = TARGET.prepare(HOST, given)
-    assert {"noatime", "data=journal"} <= set(dict(TARGET.facts(HOST, place))["mount.options"].split(","))
-    TARGET.teardown(HOST, given, place)
+    assert "has_journal" not in seen[0]["mkfs.features"]
+    assert seen[0]["mkfs.block_bytes"] == "4096"
+    assert {"noatime", "nodiscard"} <= set(seen[0]["mount.options"].split(","))
 
 
 @contextlib.contextmanager
@@ -136,18 +132,12 @@ def test_a_disk_of_known_speed(undo, scratch):
     assert rules(49_999_001) == []
 
 
-def test_a_sparse_buffered_control_lies(undo, scratch):
+def test_a_sparse_buffered_control_lies_and_who_is_in_the_way_of_drop_caches_is_said(undo, scratch):
     given = setting(undo, scratch, filesystem="ext4", size=64 * MIB, image="sparse", direct_io=False)
     place = TARGET.prepare(HOST, given)
     told = dict(TARGET.facts(HOST, place))
     assert int(told["image.unwritten_bytes"]) > 32 * MIB
     assert told["loop.direct_io"] == "0"
-    TARGET.teardown(HOST, given, place)
-
-
-def test_drop_caches_says_who_is_in_the_way(undo, scratch):
-    given = setting(undo, scratch, filesystem="ext4", size=16 * MIB)
-    place = TARGET.prepare(HOST, given)
     with Path(place.address, "open").open("w"), pytest.raises(BusyError, match="cannot unmount"):
         TARGET.drop_caches(HOST, place)
     TARGET.teardown(HOST, given, place)
@@ -165,7 +155,7 @@ def copying(work="/"):
         stranger.stdin.close()
 
 
-@pytest.mark.parametrize("filesystem", FILESYSTEMS)
+@each("filesystem", *FILESYSTEMS)
 def test_a_copy_in_another_mount_namespace_keeps_nothing_warm_or_attached(undo, scratch, filesystem):
     given = setting(undo, scratch, filesystem=filesystem, size=SIZES[filesystem], image="sparse", direct_io=False)
     place = TARGET.prepare(HOST, given)
@@ -196,32 +186,26 @@ def test_who_works_in_a_copy_is_named_until_the_end_and_nothing_is_left(undo, sc
     TARGET.teardown(HOST, given, place)
 
 
-def test_every_mistake_at_once(undo, scratch, tmp_path):
+def test_every_mistake_is_said_at_once_before_anything_is_written(undo, scratch, tmp_path, monkeypatch):
     given = setting(undo, scratch, filesystem="xfs", size=16 * MIB + 1, scratch=str(tmp_path / "no"), needs_bytes=MIB * 100)
-    found = TARGET.check(HOST, given)
-    assert len(found) == 3
+    assert len(TARGET.check(HOST, given)) == 3
     with pytest.raises(UsageError, match="whole MiB"):
         TARGET.prepare(HOST, given)
-
-
-def test_an_image_that_does_not_fit_is_refused_before_anything_is_written(undo, scratch):
     given = setting(undo, scratch, filesystem="ext4", size=1 << 50)
     (mistake,) = TARGET.check(HOST, given)
     assert "plus 10 %" in mistake
     with pytest.raises(UsageError):
         TARGET.install(HOST, given)
     assert list(scratch.iterdir()) == []
-
-
-def test_a_missing_tool_is_named_with_its_package(undo, scratch, monkeypatch):
+    assert TARGET.limits({"limit.read_bytes_per_s": 5, "size": 3}) == ("read bytes per s 5",)
     monkeypatch.setattr("assay.machine.external_commands.location", lambda host, tool: None)
     found = TARGET.check(HOST, setting(undo, scratch, filesystem="btrfs", size=SIZES["btrfs"]))
     assert any("mkfs.btrfs" in text and "btrfs-progs" in text for text in found)
 
 
-@pytest.mark.parametrize("knobs", [{"mkfs_options": ("--nonsense",)}, {"mount_options": ("nonsense",)}])
+@each("knobs", {"mkfs_options": ("--nonsense",)}, {"mount_options": ("nonsense",)})
 def test_a_step_that_fails_leaves_nothing_attached(undo, scratch, knobs):
-    given = setting(undo, scratch, filesystem="ext4", size=16 * MIB, limit__read_bytes_per_s=49_999_003, **knobs)
+    given = setting(undo, scratch, **SMALL, limit__read_bytes_per_s=49_999_003, **knobs)
     with pytest.raises(TrialError, match="nonsense"):
         TARGET.prepare(HOST, given)
     mounts, loops, _ = leftovers(scratch)
@@ -229,7 +213,7 @@ def test_a_step_that_fails_leaves_nothing_attached(undo, scratch, knobs):
 
 
 def test_direct_io_that_the_kernel_does_not_give_is_refused(undo, scratch, monkeypatch):
-    given = setting(undo, scratch, filesystem="ext4", size=16 * MIB)
+    given = setting(undo, scratch, **SMALL)
     monkeypatch.setattr("assay.machine.image.direct_io", lambda host, loop: False)
     with pytest.raises(RefusedError, match="dio = 0"):
         TARGET.prepare(HOST, given)
@@ -251,7 +235,7 @@ def test_a_device_that_is_taken_in_between_is_left_alone(undo, scratch, monkeypa
 
     monkeypatch.setattr(HOST, "run", late)
     try:
-        given = setting(undo, scratch, filesystem="ext4", size=16 * MIB)
+        given = setting(undo, scratch, **SMALL)
         place = TARGET.prepare(HOST, given)
         assert f"/dev/{place.devices[0]}" != taken
         TARGET.teardown(HOST, given, place)
@@ -263,7 +247,7 @@ def test_a_device_that_is_taken_in_between_is_left_alone(undo, scratch, monkeypa
 
 def test_an_image_that_could_not_be_detached_is_not_attached_a_second_time(undo, scratch):
     """As after a teardown that somebody kept from its end: two devices on one image would write over each other."""
-    given = setting(undo, scratch, filesystem="ext4", size=16 * MIB)
+    given = setting(undo, scratch, **SMALL)
     TARGET.install(HOST, given)
     (image,) = scratch.glob(".assay-*/*.img")
     kept = HOST.run(["losetup", "-f", "--show", str(image)]).stdout.strip()
@@ -278,11 +262,7 @@ def test_an_image_that_could_not_be_detached_is_not_attached_a_second_time(undo,
 def test_an_image_in_memory_is_refused_before_anything_is_made(undo, scratch):
     HOST.run(["mount", "-t", "tmpfs", "none", str(scratch)])
     try:
-        (mistake,) = TARGET.check(HOST, setting(undo, scratch, filesystem="ext4", size=16 * MIB))
+        (mistake,) = TARGET.check(HOST, setting(undo, scratch, **SMALL))
         assert mistake == f"{scratch}: tmpfs has no block device, so an image there proves nothing. {ELSEWHERE}, on a disk."
     finally:
         HOST.run(["umount", str(scratch)])
-
-
-def test_limits_in_words():
-    assert TARGET.limits({"limit.read_bytes_per_s": 5, "size": 3}) == ("read bytes per s 5",)

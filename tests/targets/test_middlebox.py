@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -12,18 +11,14 @@ from assay import catalogue, measures
 from assay.hosts.local import Local
 from assay.records import EndpointKind, Measure, Outcome, TargetSpec
 from assay.targets import middlebox
-from assay.undo.ledger import Ledger
+from assay_process import Bench, kill, wait_until
 from ends_stage import conduct
-from targets_host import HOST, setting
+from rows import each
+from targets_host import HOST, given, needs_root
 
 TARGET = catalogue.find("targets", "middlebox")
 SECOND = 10**9
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 needs_nft = pytest.mark.skipif(not shutil.which("nft", path=os.environ["PATH"] + ":/usr/sbin"), reason="no nft")
-
-
-def given(tmp_path, undo=None, **knobs):
-    return setting(undo, tmp_path, **catalogue.resolved(TARGET.knobs, knobs))
 
 
 def spec(**knobs):
@@ -34,40 +29,24 @@ def links():
     return {path.name for path in Path("/sys/class/net").iterdir()}
 
 
-def gone(pids, within_s=120.0):
-    deadline = time.monotonic() + within_s
-    while any(Path(f"/proc/{pid}").exists() for pid in pids):
-        assert time.monotonic() < deadline, "a namespace is still kept"
-        time.sleep(0.01)
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    made = Ledger(tmp_path / "ledger")
-    yield made
-    made.unwind()
-
-
 @pytest.mark.root
 @needs_root
-@pytest.mark.parametrize(
-    ("knobs", "mistakes"),
-    [
-        ({}, []),
-        ({"queue": 5000}, ["found queue without rate"]),
-        ({"rate": 10**6, "queue": 1000}, ["found queue 1 kB; expected at least one packet, 1500 B"]),
-        (
-            {"sysctls": ("net.ipv4.tcp_nothing=1", "kernel.hostname=x", "net.ipv4.tcp_congestion_control=vegas9")},
-            ["found congestion 'vegas9'", "found sysctl 'kernel.hostname=x'", "found sysctl 'net.ipv4.tcp_nothing=1'"],
-        ),
-        (
-            {"rules": 5, "firewall": "none", "queue": 10},
-            ["found firewall none with rules", "found queue without", "found queue 10 B"],
-        ),
-    ],
+@each(
+    "knobs mistakes",
+    ({}, []),
+    ({"queue": 5000}, ["found queue without rate"]),
+    ({"rate": 10**6, "queue": 1000}, ["found queue 1 kB; expected at least one packet, 1500 B"]),
+    (
+        {"sysctls": ("net.ipv4.tcp_nothing=1", "kernel.hostname=x", "net.ipv4.tcp_congestion_control=vegas9")},
+        ["found congestion 'vegas9'", "found sysctl 'kernel.hostname=x'", "found sysctl 'net.ipv4.tcp_nothing=1'"],
+    ),
+    (
+        {"rules": 5, "firewall": "none", "queue": 10},
+        ["found firewall none with rules", "found queue without", "found queue 10 B"],
+    ),
 )
 def test_what_is_wrong_is_said_at_once(tmp_path, knobs, mistakes):
-    found = TARGET.check(HOST, given(tmp_path, **knobs))
+    found = TARGET.check(HOST, given(TARGET, None, tmp_path, **knobs))
     assert len(found) == len(mistakes)
     assert all(text.startswith(wanted) for text, wanted in zip(sorted(found), sorted(mistakes), strict=True)), found
 
@@ -81,16 +60,12 @@ class ElsewhereOrNobody(Local):
         return False
 
 
-@pytest.mark.parametrize(
-    ("far", "wanted"), [(True, "found host s; expected this machine"), (False, "network namespaces need root")]
-)
+@each("far wanted", (True, "found host s; expected this machine"), (False, "network namespaces need root"))
 def test_where_there_can_be_none(tmp_path, far, wanted):
-    assert any(text.startswith(wanted) for text in TARGET.check(ElsewhereOrNobody(far=far), given(tmp_path)))
+    assert any(text.startswith(wanted) for text in TARGET.check(ElsewhereOrNobody(far=far), given(TARGET, None, tmp_path)))
 
 
-@pytest.mark.parametrize(
-    ("kind", "rule"), [("nftables", "ip saddr 198.19.1.43 drop"), ("iptables", "-A FORWARD -s 198.19.1.43/32 -j DROP")]
-)
+@each("kind rule", ("nftables", "ip saddr 198.19.1.43 drop"), ("iptables", "-A FORWARD -s 198.19.1.43/32 -j DROP"))
 def test_so_many_rules(kind, rule):
     text = middlebox.rules_of(kind, 300, tracked=False)
     assert text.count("198.19.") == 300
@@ -102,9 +77,11 @@ def test_so_many_rules(kind, rule):
 
 @pytest.mark.root
 @needs_root
-def test_it_is_made_and_leaves_nothing(tmp_path, ledger):
-    before, wanted = links(), given(tmp_path, ledger)
-    place = TARGET.prepare(HOST, wanted)
+def test_it_is_made_with_settings_of_both_ends_alone_and_leaves_nothing(placed, monkeypatch):
+    before, own = links(), Path("/proc/sys/net/ipv4/tcp_rmem").read_text()
+    settings = ("net.ipv4.tcp_congestion_control=reno", "net.ipv4.tcp_rmem = 4096 65536 1048576")
+    made = placed(sysctls=settings, rate=25_000_000)
+    place = made.place
     load, box, server = place.private["kept"]
     assert (place.kind, place.address) == (EndpointKind.SOCKET, "198.18.2.1")
     assert links() == before, "nothing of it is in the lab's own namespace"
@@ -113,36 +90,20 @@ def test_it_is_made_and_leaves_nothing(tmp_path, ledger):
         ["nsenter", f"--net=/proc/{load}/ns/net", "ip", "route", "get", place.address], capture_output=True, check=True
     )
     assert b"via 198.18.1.2 dev load0" in done.stdout
-    facts = dict(TARGET.facts(HOST, place))
+    facts = made.facts()
     assert (facts["box.firewall"], facts["box.version"]) == ("none", "plain forwarding")
     assert (facts["server.route"], facts["server.route_kind"]) == ("load0", "virtual")
-    assert place.server.addresses == (place.address,)
-    TARGET.teardown(HOST, wanted, place)
-    gone((load, server, box))
-    assert ledger.unwind() == ()
-
-
-@pytest.mark.root
-@needs_root
-def test_settings_are_those_of_both_ends_alone(tmp_path, ledger):
-    settings = ("net.ipv4.tcp_congestion_control=reno", "net.ipv4.tcp_rmem = 4096 65536 1048576")
-    own = Path("/proc/sys/net/ipv4/tcp_rmem").read_text()
-    wanted = given(tmp_path, ledger, sysctls=settings, rate=25_000_000)
-    place = TARGET.prepare(HOST, wanted)
-    facts = dict(TARGET.facts(HOST, place))
     assert (facts["server.limit_bytes_per_s"], facts["server.limit"]) == ("25000000", "tbf of the box, 200 Mbit/s")
     assert (facts["ends.tcp_congestion_control"], facts["ends.tcp_rmem"]) == ("reno", "4096 65536 1048576")
     assert Path("/proc/sys/net/ipv4/tcp_rmem").read_text() == own
-    TARGET.teardown(HOST, wanted, place)
-
-
-@pytest.mark.root
-@needs_root
-def test_a_step_that_fails_undoes_the_earlier_ones(tmp_path, ledger, monkeypatch):
+    assert place.server.addresses == (place.address,)
+    made.end()
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in (load, server, box)))
+    assert placed.ledger.unwind() == ()
     monkeypatch.setattr(middlebox, "rules_of", lambda *given, **more: "no rules at all")
     with pytest.raises(Exception, match=r"nft|iptables"):
-        TARGET.prepare(HOST, given(tmp_path, ledger, rules=5))
-    assert ledger.unwind() == ()
+        placed(rules=5)
+    assert placed.ledger.unwind() == (), "a step that fails undoes the earlier ones"
 
 
 @pytest.mark.root
@@ -201,8 +162,6 @@ def test_its_shaper_sets_the_rate_and_its_queue_drops_the_rest(tmp_path):
 @pytest.mark.root
 @needs_root
 def test_a_lab_that_is_killed_leaves_no_namespace(tmp_path):
-    from assay_process import Bench, kill, wait_until
-
     bench = Bench(tmp_path)
     (tmp_path / "e.toml").write_text(
         'title = "Killed"\nquestion = "What is left?"\nrepeats = 1\n[targets.box]\nkind = "middlebox"\n'

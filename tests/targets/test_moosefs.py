@@ -5,22 +5,17 @@ import pytest
 from assay import catalogue
 from assay.machine import mounted
 from assay.records import TargetSpec
-from served_stage import ServedBench, fact, needs, needs_fuse, needs_root, trial_from_storage
-from targets_host import HOST, MIB, setting
+from served_stage import fact, needs, needs_fuse, needs_root, trial_from_storage
+from targets_host import HOST, MIB, given
 
 TARGET = catalogue.find("targets", "moosefs")
-
-
-def given(tmp_path, **knobs):
-    return setting(None, tmp_path, **catalogue.resolved(TARGET.knobs, knobs))
 
 
 @pytest.mark.root
 @needs_root
 @needs_fuse
 @needs("mfsmaster", "mfschunkserver", "mfsmount", "mfscli", "ip", "nsenter")
-def test_a_trial_reads_cold_from_chunks_with_as_many_copies_as_wanted(tmp_path):
-    bench = ServedBench(tmp_path)
+def test_a_trial_reads_cold_from_chunks_with_as_many_copies_as_wanted(bench):
     _, seen = trial_from_storage(bench, TargetSpec(name="files", kind="moosefs", knobs={"copies": 3}), size=4 * MIB)
     assert fact(seen, "target.setting.copies") == "3"
     assert fact(seen, "target.setting.chunkservers") == "3"
@@ -29,5 +24,5 @@ def test_a_trial_reads_cold_from_chunks_with_as_many_copies_as_wanted(tmp_path):
 
 
 def test_copies_need_chunk_servers(tmp_path):
-    found = TARGET.check(HOST, given(tmp_path, copies=4, chunkservers=3))
+    found = TARGET.check(HOST, given(TARGET, None, tmp_path, copies=4, chunkservers=3))
     assert any("copies = 4 with 3 chunkservers" in one for one in found)

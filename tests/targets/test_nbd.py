@@ -7,11 +7,12 @@ import pytest
 from assay import catalogue
 from assay.errors import TrialError
 from assay.machine import disk_client, mounted
-from disk_stage import facts_of_a_shared_disk, given, placing, trial_that_writes_behind
-from served_stage import ServedBench, needs, needs_fuse, needs_root
-from targets_host import HOST, MIB
+from disk_stage import facts_of_a_shared_disk, trial_that_writes_behind
+from served_stage import needs, needs_fuse, needs_root
+from targets_host import MIB
 
 TARGET = catalogue.find("targets", "nbd")
+KNOBS = {"size": 64 * MIB}
 pytestmark = [
     pytest.mark.root,
     needs_root,
@@ -20,50 +21,37 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def placed(tmp_path):
-    with placing(TARGET, tmp_path) as place:
-        yield place
-
-
 def test_its_disk_is_the_servers_and_all_clients_share_it(placed):
+    assert any("expected whole MiB, at least" in one for one in placed.check(size=8 * MIB + 1, filesystem="xfs"))
     assert "QEMU" in facts_of_a_shared_disk(placed)["setting.software"]
 
 
-def test_a_server_that_ignores_flushes_is_seen_doing_it(placed):
-    assert placed(server_cache="page_cache", flush="ignored").attached().details["fsync"] == mounted.IN_MEMORY
-
-
-def test_a_server_that_does_not_do_what_was_asked_is_refused(placed, monkeypatch):
+def test_a_server_that_ignores_flushes_is_seen_doing_it_and_where_it_should_not_refused(placed, monkeypatch):
+    made = placed(server_cache="page_cache", flush="ignored")
+    assert made.attached().details["fsync"] == mounted.IN_MEMORY
+    made.end()
     made = placed(server_cache="page_cache", flush="honoured")
     monkeypatch.setattr(mounted, "reached", lambda host, path: mounted.IN_MEMORY)
     with pytest.raises(TrialError, match="flush: set to honoured, and the running server has ignored"):
         made.attached()
 
 
-def test_a_disk_that_is_not_the_servers_is_refused(placed, monkeypatch):
+def test_a_disk_that_is_not_the_servers_or_loses_writes_is_refused(placed, monkeypatch):
     made = placed()
     other = Path(made.place.address).parent / "other.img"
     other.write_bytes(bytes(MIB))
-    monkeypatch.setattr(disk_client, "image_of", lambda instance: str(other))
-    with pytest.raises(TrialError, match="a block that was written to it is not there"):
-        made.attached()
-
-
-def test_a_disk_that_loses_writes_is_refused(placed, monkeypatch):
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(disk_client, "image_of", lambda instance: str(other))
+        with pytest.raises(TrialError, match="a block that was written to it is not there"):
+            made.attached()
+    made.end()
     made = placed()
-    stored = Path(made.place.address) / "disk.img"
-    other = stored.with_name("other.img")
+    other = Path(made.place.address, "other.img")
     monkeypatch.setattr(disk_client, "_proof", lambda host, file, image: other.write_bytes(bytes(4 * MIB)) and mounted.REACHED)
     monkeypatch.setattr(disk_client, "image_of", lambda instance: str(other))
     with pytest.raises(TrialError, match="loses writes"):
         made.attached()
 
 
-def test_a_trial_writes_behind_and_both_ends_are_charged(tmp_path):
-    trial_that_writes_behind(ServedBench(tmp_path), "nbd")
-
-
-def test_all_that_is_wrong_is_said_at_once(tmp_path):
-    found = TARGET.check(HOST, given(TARGET, None, tmp_path, size=8 * MIB + 1, filesystem="xfs"))
-    assert any("expected whole MiB, at least" in one for one in found)
+def test_a_trial_writes_behind_and_both_ends_are_charged(bench):
+    trial_that_writes_behind(bench, "nbd")

@@ -12,14 +12,10 @@ from assay.machine import mounted, nfs_clients
 from assay.machine.net_namespaces import NETWORK
 from assay.targets import nfs_existing
 from assay.undo.ledger import Ledger
-from served_stage import needs, needs_fuse, needs_root
+from served_stage import needs, needs_client, needs_fuse, needs_root
 from targets_host import HOST, leftovers, setting
 
 TARGET, SERVER = catalogue.find("targets", "nfs_existing"), catalogue.find("targets", "nfs_ganesha")
-needs_client = pytest.mark.skipif(
-    not Path(nfs_clients.CLIENT).exists() and not mounted.in_kernel(HOST, "nfs"),
-    reason="no NFS client: make clients (libnfs-dev, libfuse3-dev)",
-)
 SOME = {"address": "192.0.2.7", "export": "/x"}
 
 

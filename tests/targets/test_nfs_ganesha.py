@@ -1,29 +1,14 @@
 """The plug `nfs_ganesha`: a real NFS server in a namespace, mounted by assay-nfs where the kernel has no client."""
 
-from pathlib import Path
-
 import pytest
 
 from assay import catalogue
 from assay.machine import mounted, nfs_clients
 from assay.records import TargetSpec
-from served_stage import ServedBench, fact, needs, needs_fuse, needs_root, trial_from_storage
-from targets_host import HOST, MIB, setting
+from served_stage import fact, needs, needs_client, needs_fuse, needs_root, trial_from_storage
+from targets_host import HOST, MIB, given
 
 TARGET = catalogue.find("targets", "nfs_ganesha")
-needs_client = pytest.mark.skipif(
-    not Path(nfs_clients.CLIENT).exists() and not mounted.in_kernel(HOST, "nfs"),
-    reason="no NFS client: make clients (libnfs-dev, libfuse3-dev)",
-)
-
-
-def given(tmp_path, **knobs):
-    return setting(None, tmp_path, **catalogue.resolved(TARGET.knobs, knobs))
-
-
-@pytest.fixture
-def bench(tmp_path):
-    return ServedBench(tmp_path)
 
 
 @pytest.mark.root
@@ -39,8 +24,8 @@ def test_a_trial_reads_cold_and_an_fsync_reaches_the_storage(bench):
 
 def test_a_kernel_without_a_client_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(mounted, "in_kernel", lambda host, filesystem: False)
-    found = TARGET.check(HOST, given(tmp_path, client="kernel"))
+    found = TARGET.check(HOST, given(TARGET, None, tmp_path, client="kernel"))
     assert any("has no nfs (modprobe nfs)" in one for one in found)
     monkeypatch.setattr(nfs_clients, "CLIENT", tmp_path / "no-such-program")
-    found = TARGET.check(HOST, given(tmp_path))
+    found = TARGET.check(HOST, given(TARGET, None, tmp_path))
     assert any("make clients" in one for one in found)

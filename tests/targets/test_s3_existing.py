@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 
 from assay import catalogue
-from assay.errors import RefusedError
-from assay.hosts.local import Local
+from assay.errors import RefusedError, UsageError
 from assay.machine import s3
-from assay.records import CacheState, Outcome, TargetSpec, WorkloadSpec
+from assay.records import CacheState, EndpointKind, Outcome, TargetSpec, WorkloadSpec
 from assay.targets import s3_versitygw
 from assay.undo.ledger import Ledger
 from assay_process import listens, wait_until
 from served_stage import NOTHING, SBIN, ServedBench, needs, versitygw
-from targets_host import HOST, MIB, setting
+from targets_host import HOST, MIB, refused_elsewhere, setting
 from trial_stage import HURRY
 
 TARGET = catalogue.find("targets", "s3_existing")
@@ -73,7 +72,12 @@ def ledger(tmp_path):
 
 
 @needs("rclone")
-def test_only_a_marked_prefix_is_written_and_only_that_is_removed(server, ledger, tmp_path):
+def test_only_a_marked_prefix_is_written_and_removed_and_data_of_another_bucket_are_refused(server, ledger, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    with pytest.raises(Exception, match="does not keep its objects in"):
+        TARGET.prepare(HOST, given(ledger, tmp_path / "scratch", server, data=str(other)))
+    assert list((tmp_path / "scratch").iterdir()) == []
     wanted = given(ledger, tmp_path / "scratch", server, prefix="bench/")
     assert TARGET.check(HOST, wanted) == ()
     place = TARGET.prepare(HOST, wanted)
@@ -141,15 +145,6 @@ def test_with_its_data_it_is_compared_made_cold_and_drained_there(server, tmp_pa
 
 
 @needs("rclone")
-def test_data_of_another_bucket_are_refused(server, ledger, tmp_path):
-    other = tmp_path / "other"
-    other.mkdir()
-    with pytest.raises(Exception, match="does not keep its objects in"):
-        TARGET.prepare(HOST, given(ledger, tmp_path / "scratch", server, data=str(other)))
-    assert list((tmp_path / "scratch").iterdir()) == []
-
-
-@needs("rclone")
 def test_wrong_keys_and_a_server_that_is_not_there_are_said_before_anything_is_made(server, tmp_path):
     wrong = tmp_path / "wrong"
     wrong.write_text("[default]\naws_access_key_id = somebody\naws_secret_access_key = wrong\n")
@@ -181,12 +176,5 @@ def test_all_mistakes_come_at_once(tmp_path):
         assert any(part in one for one in found), (part, found)
     absent = TARGET.check(HOST, given(None, tmp_path, {**knobs, "key_file": str(tmp_path / "none")}))
     assert any("no such file. Correct key_file." in one for one in absent)
-
-
-def test_a_load_on_another_host_is_refused(tmp_path):
-    from assay.errors import UsageError
-    from assay.records import EndpointKind, Place
-
-    place = Place(target="t", host="local", kind=EndpointKind.BUCKET, address="http://h")
     with pytest.raises(UsageError, match="the key file is there"):
-        TARGET.attach(Local("c.1"), setting(None, tmp_path), place, 0)
+        refused_elsewhere(TARGET, setting(None, tmp_path), EndpointKind.BUCKET)

@@ -100,23 +100,17 @@ class TestReal:
         assert bench.left() == NOTHING
 
 
-def test_what_is_missing_is_named_with_the_way_to_get_it(tmp_path, monkeypatch):
+def test_what_is_missing_is_named_and_nothing_is_mounted(tmp_path, monkeypatch):
     monkeypatch.setattr(s3_versitygw, "BUILT", tmp_path / "none")
     monkeypatch.setattr("assay.machine.external_commands.location", lambda host, tool: None)
     found = TARGET.check(HOST, setting(None, tmp_path, **catalogue.resolved(TARGET.knobs, {})))
     for part in ("versitygw: not found. Run `make servers` (needs Go)", "rclone: not found. Install rclone."):
         assert any(part in one for one in found), (part, found)
     assert not [one for one in found if "FUSE" in one]
-
-
-def test_a_program_of_the_user_that_is_not_there_is_said(tmp_path):
     knobs = catalogue.resolved(TARGET.knobs, {"server.program": "/no/such", "put": ("no-such-client",)})
     found = TARGET.check(HOST, setting(None, tmp_path, **knobs))
     for part in ("/no/such: not found. Correct server.program.", "no-such-client: not found."):
         assert any(part in one for one in found), (part, found)
-
-
-def test_nothing_is_mounted_so_nothing_is_unmounted(tmp_path):
     with pytest.raises(TrialError, match="is not mounted"):
         s3_versitygw.mount(HOST, None, "/x", "w")
     bucket = s3.Bucket(url="http://h", name="b", config="/c", key_file="/k")

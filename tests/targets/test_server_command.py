@@ -1,7 +1,6 @@
 """The plug `server_command`: real servers by the recipes of experiments/servers, sealed, their files compared and read cold."""
 
 import shutil
-import time
 import tomllib
 from pathlib import Path
 
@@ -12,9 +11,8 @@ from assay.errors import TrialError
 from assay.experiment import read
 from assay.records import EndpointKind, Outcome, TargetSpec, WorkloadSpec
 from assay.targets import server_command
-from assay.undo.ledger import Ledger
-from served_stage import NOTHING, SBIN, WAN, ServedBench, carried_cold, fact, needs, needs_root
-from targets_host import HOST, MIB, setting
+from served_stage import NOTHING, SBIN, WAN, carried_cold, fact, needs, needs_root
+from targets_host import HOST, MIB, placing
 from trial_stage import HURRY
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +23,6 @@ TARGET = catalogue.find("targets", "server_command")
 ECHO = {"run": ("python3", "-m", "http.server", "--directory", "{data}", "--bind", "{server.address}", "{port}"), "port": 80}
 """A server that gives files and takes none."""
 real = (pytest.mark.root, needs_root, needs("ip", "nsenter"))
-of_recipes = [*real, pytest.mark.parametrize("name", RECIPES)]
 of_commands = [*real, needs("python3", "curl")]
 
 
@@ -45,18 +42,16 @@ def load(**knobs):
     return WorkloadSpec(name="t", kind="transfer", knobs={"files": 3, "file_size": 4 * MIB, **HURRY, **knobs})
 
 
-def given(undo, scratch, **knobs):
-    return setting(undo, scratch, **catalogue.resolved(TARGET.knobs, {**ECHO, **knobs}))
-
-
 @pytest.fixture
-def bench(tmp_path):
-    return ServedBench(tmp_path)
+def placed(tmp_path):
+    with placing(TARGET, tmp_path, **ECHO) as place:
+        yield place
 
 
 class TestRecipes:
-    pytestmark = of_recipes
+    pytestmark = real
 
+    @pytest.mark.parametrize("name", RECIPES)
     def test_files_go_to_its_data_come_back_cold_and_are_compared_there(self, bench, name):
         run, seen = bench.conduct(shipped(name), workloads=(load(),))
         carried_cold(run, seen, 3 * 4 * MIB)
@@ -65,7 +60,8 @@ class TestRecipes:
         assert (fact(seen, "target.server.route"), fact(seen, "target.server.route_kind")) == ("load0", "virtual")
         assert bench.left() == NOTHING
 
-    def test_behind_a_path_on_another_target(self, bench, name):
+    def test_behind_a_path_on_another_target(self, bench):
+        name = RECIPES[0]
         disk = TargetSpec(name="disk", kind="loopfs", knobs={"filesystem": "ext4", "size": 64 * MIB})
         run, seen = bench.conduct(disk, shipped(name, on="disk", through="wan"), workloads=(load(files=2),), paths=(WAN,))
         assert run.outcome is Outcome.FINISHED, run.error
@@ -75,24 +71,13 @@ class TestRecipes:
         assert put.end_ns - put.start_ns > 8 * MIB / 12_500_000 * 1e9 * 0.9, "as slow as the path"
         assert bench.left() == NOTHING
 
-    def test_it_is_up_soon_and_its_mounts_are_seen_by_it_alone(self, tmp_path, name):
-        ledger, scratch = Ledger(tmp_path / "ledger"), tmp_path / "scratch"
-        scratch.mkdir()
-        wanted = setting(ledger, scratch, **catalogue.resolved(TARGET.knobs, shipped(name).knobs))
-        began = time.monotonic()
-        place = TARGET.prepare(HOST, wanted)
-        took = time.monotonic() - began
-        try:
-            (pid,) = Path(place.server.nodes[0].pid_file).read_text().split()
-            assert (made := _mounts(pid) - _mounts("self"))
-            assert {point for _, _, point in made} >= {"/run"}
-            end = TARGET.attach(HOST, wanted, place, 0)
-            assert (end.kind, end.address, end.details["data"]) == (EndpointKind.STORE, "198.18.0.2", place.address)
-        finally:
-            TARGET.teardown(HOST, wanted, place)
-        assert took < 120, "3 s on a machine that does nothing else"
-        assert [one for one in ledger.unwind() if one.state == "left"] == []
-        assert list(scratch.iterdir()) == []
+    def test_its_mounts_are_seen_by_it_alone(self, tmp_path):
+        with placing(TARGET, tmp_path, **shipped(RECIPES[0]).knobs) as placed:
+            made = placed()
+            (pid,) = Path(made.place.server.nodes[0].pid_file).read_text().split()
+            assert {point for _, _, point in _mounts(pid) - _mounts("self")} >= {"/run"}
+            end = made.attached()
+            assert (end.kind, end.address, end.details["data"]) == (EndpointKind.STORE, "198.18.0.2", made.place.address)
 
 
 class TestAnyCommand:
@@ -113,61 +98,38 @@ class TestAnyCommand:
         assert "server has ended instead of starting: the licence is over" in run.error
         assert bench.left() == NOTHING
 
-    def test_variables_are_given_and_the_command_runs_where_assay_was_started(self, tmp_path, monkeypatch):
+    def test_variables_are_given_and_the_command_runs_where_assay_was_started(self, placed, tmp_path, monkeypatch):
         (tmp_path / "here.sh").write_text('echo "$2" > "$1/seen"; exec python3 -m http.server --bind "$3" 80\n')
         monkeypatch.chdir(tmp_path)
-        ledger, scratch = Ledger(tmp_path / "ledger"), tmp_path / "scratch"
-        scratch.mkdir()
         run = ("sh", "./here.sh", "{instance}", "{variables.size}", "{server.address}")
-        wanted = given(ledger, scratch, run=run, version=("echo", "files {variables.size}"), **{"variables.size": "64M"})
-        place = TARGET.prepare(HOST, wanted)
-        try:
-            assert Path(str(place.private["directory"]), "seen").read_text() == "64M\n"
-            assert dict(TARGET.facts(HOST, place))["setting.software"] == "files 64M"
-        finally:
-            TARGET.teardown(HOST, wanted, place)
-        assert [one for one in ledger.unwind() if one.state == "left"] == []
+        made = placed(run=run, version=("echo", "files {variables.size}"), variables__size="64M")
+        assert Path(str(made.place.private["directory"]), "seen").read_text() == "64M\n"
+        assert made.facts()["setting.software"] == "files 64M"
 
-    def test_a_killed_one_is_started_again(self, tmp_path):
-        ledger, scratch = Ledger(tmp_path / "ledger"), tmp_path / "scratch"
-        scratch.mkdir()
-        wanted = given(ledger, scratch)
-        place = TARGET.prepare(HOST, wanted)
-        try:
-            event = TARGET.events[next(iter(TARGET.events))]
-            load_of = str(place.private["network.load"])
-            fetch = ("nsenter", f"--net={load_of}", "--", "curl", "-fsS", "-o", "/dev/null", "http://198.18.0.2/")
-            assert HOST.run(fetch, check=False).status == 0
-            event.do(HOST, wanted, place)
-            assert HOST.run(fetch, check=False).status != 0
-            event.back(HOST, wanted, place)
-            assert HOST.run(fetch, check=False).status == 0
-        finally:
-            TARGET.teardown(HOST, wanted, place)
-        assert [one for one in ledger.unwind() if one.state == "left"] == []
+    def test_a_killed_one_is_started_again(self, placed):
+        made = placed()
+        kill, load_of = next(iter(TARGET.events)), str(made.place.private["network.load"])
+        fetch = ("nsenter", f"--net={load_of}", "--", "curl", "-fsS", "-o", "/dev/null", "http://198.18.0.2/")
+        assert HOST.run(fetch, check=False).status == 0
+        made.event(kill)
+        assert HOST.run(fetch, check=False).status != 0
+        made.event(kill, "back")
+        assert HOST.run(fetch, check=False).status == 0
 
 
-def test_everything_that_is_wrong_is_said_at_once(tmp_path):
+def test_everything_that_is_wrong_is_said_at_once(placed, monkeypatch):
     knobs = {"run": ("no-such-server", "./no/script.sh", "{date}"), "needs": ("xrootd",), "put": ("/no/such/copy",)}
-    found = TARGET.check(HOST, given(None, tmp_path, **knobs))
-    for part in (
-        "no-such-server: not found. Install no-such-server.",
-        "/no/such/copy: not found. Correct the path.",
-        "./no/script.sh: not found. Run Assay where it is found, or name its whole path in run.",
-        "found {date} in run; expected one of: data, instance, port, server.address",
-    ):
+    found = placed.check(**knobs)
+    for part in ("no-such-server: not found.", "/no/such/copy: not found.", "./no/script.sh: not found.", "found {date} in run"):
         assert any(part in one for one in found), (part, found)
-    assert any("found no command in run" in one for one in TARGET.check(HOST, given(None, tmp_path, run=())))
+    assert any("found no command in run" in one for one in placed.check(run=()))
     assert not [one for one in found if "FUSE" in one]
-
-
-def test_missing_programs_are_named_with_their_packages(tmp_path, monkeypatch):
     monkeypatch.setattr("assay.machine.external_commands.location", lambda host, tool: None)
     wanted = {"xrootd": "xrootd-server", "xrdcp": "xrootd-client", "globus-gridftp-server": "globus-gridftp-server-progs"}
     for name in RECIPES:
         table = SHIPPED[name]
         knobs = {"needs": tuple(table["needs"]), "put": tuple(table["put"]), "run": ("sh", "x")}
-        found = TARGET.check(HOST, given(None, tmp_path, **knobs))
+        found = placed.check(**knobs)
         for program in (*table["needs"], table["put"][0]):
             package = wanted.get(program, {"globus-url-copy": "globus-gass-copy-progs"}.get(program, program))
             assert f"{program}: not found. Install {package}." in found
@@ -181,9 +143,6 @@ def test_a_load_that_needs_a_directory_is_refused_in_the_file():
     )
     with pytest.raises(Exception, match="which offers a store"):
         read.parse(text, "e.toml")
-
-
-def test_nothing_is_mounted(tmp_path):
     with pytest.raises(TrialError, match="is not mounted"):
         server_command.mount(HOST, None, "/x", "w")
     assert not TARGET.mounts_each({})

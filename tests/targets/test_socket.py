@@ -6,6 +6,7 @@ import pytest
 
 from assay import catalogue
 from assay.records import EndpointKind
+from rows import each
 from targets_host import HOST, setting
 
 TARGET = catalogue.find("targets", "socket")
@@ -15,7 +16,7 @@ def given(tmp_path, address):
     return setting(None, tmp_path, address=address)
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:5201", "[::1]:5201", "203.0.113.9:5201"])
+@each("address", "127.0.0.1", "127.0.0.1:5201", "[::1]:5201", "203.0.113.9:5201")
 def test_addresses(tmp_path, address):
     wanted = given(tmp_path, address)
     assert TARGET.check(HOST, wanted) == ()
@@ -27,7 +28,7 @@ def test_addresses(tmp_path, address):
     TARGET.teardown(HOST, wanted, place)
 
 
-@pytest.mark.parametrize("address", ["storage", "127.0.0.1:0", "127.0.0.1:99999", "1.2.3", ""])
+@each("address", "storage", "127.0.0.1:0", "127.0.0.1:99999", "1.2.3", "")
 def test_what_is_no_address(tmp_path, address):
     (mistake,) = TARGET.check(HOST, given(tmp_path, address))
     assert mistake.startswith(f"found address {address!r}; expected an IP address")

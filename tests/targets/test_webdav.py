@@ -6,15 +6,10 @@ from assay import catalogue
 from assay.machine import mounted
 from assay.records import TargetSpec
 from assay.targets import webdav
-from served_stage import ServedBench, fact, needs, needs_fuse, needs_root, trial_from_storage
-from targets_host import HOST, setting
+from served_stage import fact, needs, needs_fuse, needs_root, trial_from_storage
+from targets_host import HOST, given
 
 TARGET = catalogue.find("targets", "webdav")
-
-
-@pytest.fixture
-def bench(tmp_path):
-    return ServedBench(tmp_path)
 
 
 @pytest.mark.root
@@ -29,5 +24,5 @@ def test_a_trial_reads_cold_and_what_rclone_holds_back_is_charged(bench):
 
 def test_a_missing_module_is_named_with_its_package(tmp_path, monkeypatch):
     monkeypatch.setattr(webdav, "MODULES", str(tmp_path))
-    found = TARGET.check(HOST, setting(None, tmp_path, **catalogue.resolved(TARGET.knobs, {})))
+    found = TARGET.check(HOST, given(TARGET, None, tmp_path))
     assert any("mod_dav.so: not found. Install apache2-bin." in one for one in found)

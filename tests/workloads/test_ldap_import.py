@@ -26,16 +26,13 @@ def phases(endpoint=ENDPOINT, **knobs):
     return WORKLOAD.phases(Order(workload="w", knobs=knobs, endpoints=(endpoint,), seed=1))
 
 
-def test_an_import_is_followed_in_its_file_and_counted_afterwards():
+def test_an_import_is_followed_counted_and_flushed_inside_or_apart():
     imported, count = phases()
     assert imported.settings[0]["argv"] == ["/bin/sh", "/d/import", "none"]
     assert imported.settings[0]["follow"] == {"path": "/d/x.ldif", "entries": 10_004, "bytes": 6_000_000}
     assert (imported.directions, imported.data_files) == ({"import": Direction.WRITE}, ("/d/data/data.mdb",))
     assert (imported.flush_in_clock, imported.is_drained) == (False, True)
     assert (count.measured, count.settings[0]["argv"]) == (False, ["/bin/sh", "/d/count"])
-
-
-def test_a_flush_inside_or_apart():
     imported, _ = phases(flush="inside")
     assert imported.flush_in_clock
     assert imported.settings[0]["argv"][-1] == "inside"
@@ -72,7 +69,13 @@ def test_an_import_online_adds_entry_after_entry_and_counts_by_a_search():
     assert (imported.settings[0]["flush_directory"], imported.is_drained, flush.name) == (None, False, "flush")
 
 
-def test_mistakes_of_an_import_online():
+def test_mistakes_offline_and_online():
+    assert WORKLOAD.check({"clients": 2}) == ("found clients = 2; expected 1: one import fills one database",)
+    running = dataclasses.replace(ENDPOINT, details={**DETAILS, "state": "running"})
+    with pytest.raises(UsageError, match="found a target with state = running; expected state = stopped"):
+        phases(running)
+    with pytest.raises(UsageError, match="expected kind = ldap_openldap or ldap_389ds"):
+        phases(dataclasses.replace(ENDPOINT, details={"base": "dc=x"}))
     assert WORKLOAD.check({"connections": 2, "depth": 3}) == (
         "found connections and depth with mode = offline; expected mode = online with them",
     )
@@ -82,18 +85,6 @@ def test_mistakes_of_an_import_online():
     secure = dataclasses.replace(ENDPOINT, details={**DETAILS, "state": "empty", "starttls": "on"})
     with pytest.raises(UsageError, match="found depth with StartTLS"):
         phases(secure, mode="online", depth=2)
-
-
-def test_mistakes():
-    assert WORKLOAD.check({"clients": 2}) == ("found clients = 2; expected 1: one import fills one database",)
-    running = dataclasses.replace(ENDPOINT, details={**DETAILS, "state": "running"})
-    with pytest.raises(UsageError, match="found a target with state = running; expected state = stopped"):
-        phases(running)
-    with pytest.raises(UsageError, match="expected kind = ldap_openldap or ldap_389ds"):
-        phases(dataclasses.replace(ENDPOINT, details={"base": "dc=x"}))
-
-
-def test_a_plan_needs_no_target():
     assert [plan.name for plan in phases(Endpoint(kind=EndpointKind.DIRECTORY, address="/"), flush="apart")] == [
         "import",
         "flush",

@@ -6,6 +6,7 @@ from assay.catalogue import Order
 from assay.errors import UsageError
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, StopRule
 from assay.workloads.ldap_load import WORKLOAD
+from rows import each
 
 BASE = "dc=example,dc=com"
 PEOPLE = f"uid=u{{key:08d}},ou=people,{BASE}"
@@ -46,24 +47,21 @@ def test_a_search_of_our_people_is_verified():
     assert search["expect"] == {"entries": 1, "dn": PEOPLE, "values": {}}
 
 
-def test_the_name_is_verified_where_it_is_asked_for():
+def test_what_is_verified_of_ours_and_of_a_strange_server():
     assert mixed(attributes=("uid", "mail"))["search"]["expect"]["values"] == {"uid": ["u{key:08d}"]}
     assert mixed(attributes=(), verify=("mail=a{key}",))["search"]["expect"]["values"] == {"mail": ["a{key}"]}
-
-
-def test_of_a_strange_server_only_what_is_told_is_verified():
     search = mixed(THEIRS, population=10, filter="(cn=p{key})")["search"]
     assert search["expect"] == {"entries": None, "values": {}}
     assert mixed(THEIRS, population=10, found=3)["search"]["expect"]["entries"] == 3
+    assert mixed({"base": "o=x"}, filter="(cn=printer)")["search"]["filter"] == "(cn=printer)"
+    with pytest.raises(UsageError, match="found keys without a population"):
+        phases({"base": "o=x"}, filter="(cn=printer)", mix=("search 1", "compare 1"))
 
 
-def test_a_read_of_the_entry_itself():
+def test_a_search_has_the_base_that_its_scope_needs():
     search = mixed(scope="base", misses=0.1)["search"]
     assert (search["dn"], search["scope"], search["filter"]) == (PEOPLE, "base", "(objectClass=*)")
     assert (search["keys"]["misses"], search["keys"]["missing"]) == (0.1, 5000)
-
-
-def test_one_level_below_the_suffix_there_are_no_people():
     assert mixed(scope="one")["search"]["dn"] == f"ou=people,{BASE}"
     assert mixed(scope="one", search_base=f"ou=groups,{BASE}")["search"]["dn"] == f"ou=groups,{BASE}"
     assert mixed(THEIRS, scope="one", population=5)["search"]["dn"] == "o=theirs"
@@ -82,26 +80,17 @@ def test_searches_have_their_shares_of_the_weight_of_searches():
     assert (made[1]["size_limit"], made[1]["expect"]) == (40, {"entries": 40, "codes": ["success", "sizeLimitExceeded"]})
 
 
-def test_a_search_of_all_attributes_verifies_the_name():
+def test_each_search_has_its_own_expectation():
     (only,) = several("(uid=u{key:08d}) base wants all misses 5 %")
     assert (only["dn"], only["attributes"], only["expect"]["values"]) == (PEOPLE, [], {"uid": ["u{key:08d}"]})
     assert (only["keys"]["misses"], only["keys"]["missing"]) == (0.05, 5000)
-
-
-def test_a_shape_is_put_into_words_for_the_population():
     (only,) = several("(&(a1=?)(a2=*)) wants none finds 1 misses 10 %", keys="skewed")
     assert only["filter"] == "(&(uid=u{key:08d})(cn=*))"
     assert only["keys"] == {"order": "skewed", "first": 0, "count": 5000, "skew": 0.8, "misses": 0.1, "missing": 5000}
     assert only["expect"] == {"entries": 1, "dn": PEOPLE}
-
-
-def test_misses_without_a_key_are_searches_of_their_own():
     found, missed = several("(a1=?) finds 50 misses 25 % weight 4")
     assert [(one["filter"], one["share"]) for one in (found, missed)] == [("(l=London)", 3), ("(mail=nobody)", 1)]
     assert missed["keys"] == {"misses": 1.0, "missing": 5000}
-
-
-def test_filters_of_a_strange_server_are_sent_as_they_are():
     (only,) = several("(cn=p{key}) one finds 3", details=THEIRS, population=10)
     assert (only["dn"], only["filter"], only["expect"]) == ("o=theirs", "(cn=p{key})", {"entries": 3})
 
@@ -155,78 +144,62 @@ def test_an_amount_ends_the_work():
     assert load(ops=5, cache="cold").cache is CacheState.COLD
 
 
-@pytest.mark.parametrize(
-    ("details", "knobs", "text"),
-    [
-        ({"base": "o=x"}, {"mix": ("add 1",)}, "found add in mix on a target that is only read"),
-        (OURS, {"population": 6000}, "found population 6,000; expected at most the 5,000 entries"),
-        ({"base": "o=x"}, {}, "found keys without a population"),
-        ({"base": "o=x"}, {"bind": "once", "population": 5}, "found bind without a password"),
-        ({**OURS, "starttls": "on"}, {"depth": 4}, "found depth with StartTLS; expected depth = 1"),
-        (THEIRS, {"searches": ("(a1=?)",), "population": 5}, r"found the shape \(a1=\?\) for entries that are not Assay's"),
-        (OURS, {"searches": ("(!(&(a1=?)(a2=?))) misses 10 %",)}, r"found so many parts like \(a2=\?\)"),
-        (OURS, {"searches": ("(a1=?) finds 6000",)}, r"found finds 6,000 for \(a1=\?\) in a population of 5,000"),
-    ],
+@each(
+    "details knobs text",
+    ({"base": "o=x"}, {"mix": ("add 1",)}, "found add in mix on a target that is only read"),
+    (OURS, {"population": 6000}, "found population 6,000; expected at most the 5,000 entries"),
+    ({"base": "o=x"}, {}, "found keys without a population"),
+    ({"base": "o=x"}, {"bind": "once", "population": 5}, "found bind without a password"),
+    ({**OURS, "starttls": "on"}, {"depth": 4}, "found depth with StartTLS; expected depth = 1"),
+    (THEIRS, {"searches": ("(a1=?)",), "population": 5}, r"found the shape \(a1=\?\) for entries that are not Assay's"),
+    (OURS, {"searches": ("(!(&(a1=?)(a2=?))) misses 10 %",)}, r"found so many parts like \(a2=\?\)"),
+    (OURS, {"searches": ("(a1=?) finds 6000",)}, r"found finds 6,000 for \(a1=\?\) in a population of 5,000"),
 )
 def test_what_a_server_cannot_do_is_refused(details, knobs, text):
     with pytest.raises(UsageError, match=f"workload people: {text}"):
         phases(details, **knobs)
 
 
-@pytest.mark.parametrize(
-    ("knobs", "text"),
-    [
-        ({"filter": "(uid=u{key:08d}"}, "found the end at place 15 of the filter '(uid=u{key:08d}'; expected ')'"),
-        ({"filter": "uid=1"}, "found 'u' at place 0 of the filter 'uid=1'; expected '('"),
-        ({"filter": "(uid={kye})"}, "found {kye} in filter"),
-        ({"mix": ("walk 1",)}, "found mix entry 'walk 1'"),
-        ({"mix": ("search 1", "search 2")}, "found search twice in mix"),
-        ({"mix": ()}, "found an empty mix"),
-        ({"depth": 2, "bind": "each"}, "found depth 2 with a bind between operations"),
-        ({"connections": 4096, "workers": 2}, "found 8,192 connections of a client"),
-        ({"verify": ("mail=x",)}, "found verify of mail; expected attributes that the search asks for"),
-        ({"compare": "uid"}, "found compare 'uid'; expected ATTRIBUTE=VALUE"),
-        ({"keys": "once", "misses": 1.0}, "found misses of 100 % with keys once"),
-        ({"skew": 0.2}, "found skew 20 %"),
-        ({"think": 5, "depth": 2}, "found think with several requests"),
-        ({"bind": "each", "mix": ("bind 1",)}, "found bind each with bind in mix"),
-        ({"searches": ("uid=1",)}, "found search 'uid=1'; expected FILTER [base|one|sub]"),
-        ({"searches": ("(uid=1) weight 2 one",)}, "found search '(uid=1) weight 2 one'; expected FILTER"),
-        ({"searches": ("(uid=1)))",)}, "found ')' at place 7 of the filter '(uid=1)))'"),
-        ({"searches": ("(uid={n})",)}, "found {n} in search '(uid={n})'"),
-        ({"searches": ("(uid=1) weight 0",)}, "found weight 0"),
-        ({"searches": ("(uid=1) weight 9999", "(uid=2) weight 2")}, "found searches with a weight of 10,001 together"),
-        ({"searches": ("(uid=1) misses 5 %",)}, "found misses without a key"),
-        ({"searches": ("(uid=?) misses 101 %",)}, "found misses 101 %"),
-        ({"searches": ("(uid=?) base finds 2",)}, "found finds 2 with scope base"),
-        ({"searches": ("(a1~=?)",)}, "found ~= in the shape (a1~=?)"),
-        ({"searches": ("(uid=?)",), "filter": "(uid=1)", "found": 2}, "found filter and found beside searches"),
-        ({"searches": ("(uid=?)",), "mix": ("compare 1",)}, "found searches with a mix without search"),
-    ],
+@each(
+    "knobs text",
+    ({"filter": "(uid=u{key:08d}"}, "found the end at place 15 of the filter '(uid=u{key:08d}'; expected ')'"),
+    ({"filter": "uid=1"}, "found 'u' at place 0 of the filter 'uid=1'; expected '('"),
+    ({"filter": "(uid={kye})"}, "found {kye} in filter"),
+    ({"mix": ("walk 1",)}, "found mix entry 'walk 1'"),
+    ({"mix": ("search 1", "search 2")}, "found search twice in mix"),
+    ({"mix": ()}, "found an empty mix"),
+    ({"depth": 2, "bind": "each"}, "found depth 2 with a bind between operations"),
+    ({"connections": 4096, "workers": 2}, "found 8,192 connections of a client"),
+    ({"verify": ("mail=x",)}, "found verify of mail; expected attributes that the search asks for"),
+    ({"compare": "uid"}, "found compare 'uid'; expected ATTRIBUTE=VALUE"),
+    ({"keys": "once", "misses": 1.0}, "found misses of 100 % with keys once"),
+    ({"skew": 0.2}, "found skew 20 %"),
+    ({"think": 5, "depth": 2}, "found think with several requests"),
+    ({"bind": "each", "mix": ("bind 1",)}, "found bind each with bind in mix"),
+    ({"searches": ("uid=1",)}, "found search 'uid=1'; expected FILTER [base|one|sub]"),
+    ({"searches": ("(uid=1) weight 2 one",)}, "found search '(uid=1) weight 2 one'; expected FILTER"),
+    ({"searches": ("(uid=1)))",)}, "found ')' at place 7 of the filter '(uid=1)))'"),
+    ({"searches": ("(uid={n})",)}, "found {n} in search '(uid={n})'"),
+    ({"searches": ("(uid=1) weight 0",)}, "found weight 0"),
+    ({"searches": ("(uid=1) weight 9999", "(uid=2) weight 2")}, "found searches with a weight of 10,001 together"),
+    ({"searches": ("(uid=1) misses 5 %",)}, "found misses without a key"),
+    ({"searches": ("(uid=?) misses 101 %",)}, "found misses 101 %"),
+    ({"searches": ("(uid=?) base finds 2",)}, "found finds 2 with scope base"),
+    ({"searches": ("(a1~=?)",)}, "found ~= in the shape (a1~=?)"),
+    ({"searches": ("(uid=?)",), "filter": "(uid=1)", "found": 2}, "found filter and found beside searches"),
+    ({"searches": ("(uid=?)",), "mix": ("compare 1",)}, "found searches with a mix without search"),
 )
 def test_mistakes(knobs, text):
     found = WORKLOAD.check(knobs)
     assert any(one.startswith(text) for one in found), found
 
 
-def test_a_filter_in_other_letters_has_its_place_in_characters():
-    assert WORKLOAD.check({"filter": "(cn=äöü"})[0].startswith("found the end at place 7 ")
-
-
-def test_only_a_mix_without_writes_reads():
+def test_figures_of_a_plan_and_only_a_mix_without_writes_reads():
     assert WORKLOAD.only_reads({"mix": ("search 1", "compare 1", "bind 1")})
     assert not WORKLOAD.only_reads({"mix": ("search 1", "modify 1")})
-
-
-def test_a_filter_without_a_key_needs_no_population():
-    assert mixed({"base": "o=x"}, filter="(cn=printer)")["search"]["filter"] == "(cn=printer)"
-    with pytest.raises(UsageError, match="found keys without a population"):
-        phases({"base": "o=x"}, filter="(cn=printer)", mix=("search 1", "compare 1"))
-
-
-def test_figures_of_a_plan():
     assert WORKLOAD.operations({}) == {"search": "ops_per_s", "first_entry": "latency_p99_ns"}
     assert WORKLOAD.seconds({"duration": 5 * 10**9}, None) == 5.0
+    assert WORKLOAD.check({"filter": "(cn=äöü"})[0].startswith("found the end at place 7 ")
 
 
 SPARES = [
@@ -239,7 +212,7 @@ SPARES = [
 ]
 
 
-@pytest.mark.parametrize(("knobs", "count"), SPARES)
+@each("knobs count", *SPARES)
 def test_own_entries_suffice_for_a_rate_and_are_few_where_nobody_says_how_many(knobs, count):
     assert mixed(**knobs)["delete"]["keys"]["count"] == count
     assert WORKLOAD.own_entries(knobs)["d"] == count

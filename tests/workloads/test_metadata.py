@@ -16,7 +16,8 @@ from assay import plain
 from assay.catalogue import Order, Pace
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, Outcome, StopRule, WorkloadSpec
 from assay.workloads.metadata import CREATES, KNOBS, LISTS, LOOKUPS, OPERATIONS, REMOVES, WORKLOAD
-from trial_stage import HURRY, Laboratory, trial
+from rows import each
+from trial_stage import HURRY, Laboratory
 from trial_stage import engine as engine_path
 
 SIZES = """
@@ -95,22 +96,19 @@ def test_a_spool_is_created_in_one_phase_and_removed_in_the_last():
     assert not any(phase.data_files for phase in planned)
 
 
-def test_what_nothing_creates_is_laid_out_unmeasured():
+def test_what_nothing_creates_is_laid_out_unmeasured_and_directions_say_what_moves():
     planned = phases(operations=("list", "stat"), count=10)
     assert [(phase.name, phase.operations, phase.measured) for phase in planned] == [
         ("layout", ("create",), False),
         ("list", ("list",), True),
         ("stat", ("stat",), True),
     ]
-
-
-def test_directions_say_what_moves():
     empty = phases(operations=("create", "fsync", "stat"))[0].directions
     assert empty == {"create": Direction.METADATA, "fsync": Direction.FLUSH}
     assert phases(operations=("create",), file_bytes=1)[0].directions == {"create": Direction.WRITE}
 
 
-def test_links_go_before_the_objects_and_new_names_are_used_after_a_rename():
+def test_links_go_before_the_objects_and_those_to_directories_as_files():
     planned = phases(operations=("create", "link", "rename", "symlink", "stat", "unlink"), cache="cold")
     assert [(phase.name, phase.settings[0]["prefix"], phase.measured) for phase in planned] == [
         ("create", "o", True),
@@ -123,9 +121,6 @@ def test_links_go_before_the_objects_and_new_names_are_used_after_a_rename():
         ("unlink", "r", True),
     ]
     assert [phase.name for phase in planned if phase.cache is CacheState.COLD] == ["stat"]
-
-
-def test_links_to_directories_are_removed_as_files():
     planned = phases(object="directory", operations=("mkdir", "symlink", "rmdir"))
     assert [(phase.name, phase.settings[0]["object"]) for phase in planned] == [
         ("mkdir", "directory"),
@@ -178,39 +173,34 @@ def test_clients_that_share_a_directory_use_numbers_that_do_not_meet():
     assert [each["first"] for each in several] == [0, 40, 80]
 
 
-@pytest.mark.parametrize(
-    ("knobs", "says"),
-    [
-        ({"operations": ()}, "no operations"),
-        ({"operations": ("create", "create")}, "at most once"),
-        ({"operations": ("stat", "fsync")}, "fsync without create"),
-        ({"operations": ("create", "mkdir"), "object": "directory"}, "create with mkdir"),
-        ({"operations": ("create", "unlink", "rmdir"), "object": "directory"}, "unlink with rmdir"),
-        ({"operations": ("mkdir", "rmdir")}, "mkdir and rmdir with files"),
-        ({"operations": ("link",), "object": "directory"}, "link with directories"),
-        ({"count": 10**8, "workers": 2}, "200,000,000 objects"),
-        ({"spread": 1000, "workers": 1000}, "1,000,000 directories"),
-        ({"operations": ("stat", "unlink"), "schedule": ("1 s at 5 /s",)}, "schedule with several phases"),
-        ({"think": 5, "rate": 5}, "think with rate"),
-        ({"file_bytes": 5, "size_distribution": "x"}, "file_bytes with size_distribution"),
-        ({"operations": ("stat", "create")}, "before create"),
-        ({"operations": ("unlink", "stat")}, "unlink last"),
-        ({"operations": ("create", "list"), "count": 10, "list_every": 11}, "list_every 11"),
-        ({"operations": ("create",), "count": 10, "list_every": 5}, "without list"),
-        ({"object": "directory", "file_bytes": 5}, "file_bytes"),
-    ],
+@each(
+    "knobs says",
+    ({"operations": ()}, "no operations"),
+    ({"operations": ("create", "create")}, "at most once"),
+    ({"operations": ("stat", "fsync")}, "fsync without create"),
+    ({"operations": ("create", "mkdir"), "object": "directory"}, "create with mkdir"),
+    ({"operations": ("create", "unlink", "rmdir"), "object": "directory"}, "unlink with rmdir"),
+    ({"operations": ("mkdir", "rmdir")}, "mkdir and rmdir with files"),
+    ({"operations": ("link",), "object": "directory"}, "link with directories"),
+    ({"count": 10**8, "workers": 2}, "200,000,000 objects"),
+    ({"spread": 1000, "workers": 1000}, "1,000,000 directories"),
+    ({"operations": ("stat", "unlink"), "schedule": ("1 s at 5 /s",)}, "schedule with several phases"),
+    ({"think": 5, "rate": 5}, "think with rate"),
+    ({"file_bytes": 5, "size_distribution": "x"}, "file_bytes with size_distribution"),
+    ({"operations": ("stat", "create")}, "before create"),
+    ({"operations": ("unlink", "stat")}, "unlink last"),
+    ({"operations": ("create", "list"), "count": 10, "list_every": 11}, "list_every 11"),
+    ({"operations": ("create",), "count": 10, "list_every": 5}, "without list"),
+    ({"object": "directory", "file_bytes": 5}, "file_bytes"),
 )
 def test_mistakes_between_knobs_are_named(knobs, says):
     assert any(says in mistake for mistake in WORKLOAD.check(knobs))
 
 
-def test_the_defaults_are_right():
+def test_all_reasons_are_told_at_once_and_the_defaults_are_right():
     defaults = {knob.name: knob.default for knob in KNOBS}
     assert WORKLOAD.check(defaults) == ()
     assert WORKLOAD.operations({}) == dict.fromkeys(("create", "list", "stat", "unlink"), "ops_per_s")
-
-
-def test_all_reasons_are_told_at_once():
     found = WORKLOAD.check({"operations": ("stat", "mkdir", "fsync", "rmdir", "open"), "list_every": 20_000, "workers": 0})
     assert len(found) == 5
     assert all(mistake.startswith("found ") and "; expected " in mistake for mistake in found)
@@ -286,48 +276,18 @@ def lists(knobs):
     return knobs["count"] // knobs["list_every"] if knobs["list_every"] else 1
 
 
+LOOKS = ("fsync", "list", "stat", "open", "readdir", "readdir_plus", "setxattr")
 ALL = {
-    "file": (
-        "create",
-        "fsync",
-        "list",
-        "stat",
-        "open",
-        "readdir",
-        "readdir_plus",
-        "setxattr",
-        "link",
-        "symlink",
-        "rename",
-        "unlink",
-    ),
-    "directory": (
-        "mkdir",
-        "fsync",
-        "list",
-        "stat",
-        "open",
-        "readdir",
-        "readdir_plus",
-        "setxattr",
-        "symlink",
-        "rename",
-        "rmdir",
-    ),
+    "file": ("create", *LOOKS, "link", "symlink", "rename", "unlink"),
+    "directory": ("mkdir", *LOOKS, "symlink", "rename", "rmdir"),
 }
 
 
-@pytest.mark.parametrize("what", ["file", "directory"])
+@each("what", "file", "directory")
 def test_a_trial_of_all_operations(what, tmp_path):
     given = {"object": what, "operations": ALL[what], "count": 300, "list_every": 50, "workers": 2, "spread": 3, "cache": "cold"}
     laboratory = Laboratory(tmp_path)
-    spec = WorkloadSpec(name="w", kind="metadata", knobs=given | HURRY)
-    lab = laboratory.lab(spec)
-    lab.install()
-    try:
-        ran, observed = lab.run(trial(clients=2), 1, lambda news: None)
-    finally:
-        lab.remove()
+    ran, observed = laboratory.conduct(WorkloadSpec(name="w", kind="metadata", knobs=given | HURRY), clients=2)
     if any(error.operation == "setxattr" for phase in ran.phases for client in phase.clients for error in client.errors):
         pytest.skip("no extended attributes here")
     assert ran.outcome is Outcome.FINISHED

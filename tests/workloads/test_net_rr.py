@@ -1,11 +1,10 @@
 """The plug `net_rr`: requests and their answers, small segments at once."""
 
-import pytest
-
 from assay.catalogue import Order
 from assay.records import Direction, Endpoint, EndpointKind, Outcome, Role
 from assay.workloads.net_rr import WORKLOAD
 from ends_stage import conduct
+from rows import each
 
 
 def phase(clients=1, **knobs):
@@ -14,7 +13,7 @@ def phase(clients=1, **knobs):
     return only
 
 
-def test_both_ends_know_the_sizes():
+def test_both_ends_know_the_sizes_small_segments_go_at_once_and_the_server_has_no_rate():
     only = phase(request=128, response=4096)
     assert only.directions == {"transaction": Direction.REQUEST}
     assert only.roles == (Role.LOAD, Role.SERVER)
@@ -22,18 +21,12 @@ def test_both_ends_know_the_sizes():
         ("transaction", 128, 4096)
     }
     assert not any("message" in setting or "direction" in setting for setting in only.settings)
-
-
-def test_small_segments_go_at_once():
     assert [setting["nodelay"] for setting in phase().settings] == [True, True]
     assert [setting["nodelay"] for setting in phase(nodelay=False).settings] == [False, False]
-
-
-def test_the_server_has_no_rate():
     assert [setting["load"].get("rate") for setting in phase(clients=2, rate=100).settings] == [50.0, 50.0, None]
 
 
-@pytest.mark.parametrize("knobs", [{"workers": 3}, {"rate": 5, "think": 5, "ops": 5}])
+@each("knobs", {"workers": 3}, {"rate": 5, "think": 5, "ops": 5})
 def test_mistakes(knobs):
     assert len(WORKLOAD.check(knobs)) == 1
 

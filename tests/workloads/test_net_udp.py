@@ -1,11 +1,10 @@
 """The plug `net_udp`: numbered datagrams, and what became of them."""
 
-import pytest
-
 from assay.catalogue import Order
 from assay.records import Direction, Endpoint, EndpointKind, Outcome
 from assay.workloads.net_udp import WORKLOAD
 from ends_stage import conduct
+from rows import each
 
 
 def phase(**knobs):
@@ -14,26 +13,21 @@ def phase(**knobs):
     return only
 
 
-def test_both_ends_of_datagrams():
+def test_both_ends_of_datagrams_and_their_sizes():
     only = phase(segment=True, message=1000)
     assert only.directions == {"send": Direction.SEND}
     assert {(setting["exchange"], setting["message"], setting["segment"]) for setting in only.settings} == {
         ("datagram", 1000, True)
     }
     assert not any("nodelay" in setting or "congestion" in setting for setting in only.settings)
-
-
-def test_its_sizes():
     knob = next(knob for knob in WORKLOAD.knobs if knob.name == "message")
     assert (knob.low, knob.high, knob.default) == (16, 65_507, 1472)
 
 
-@pytest.mark.parametrize(
-    ("knobs", "mistake"),
-    [
-        ({"connections": 2, "workers": 1}, "found fewer workers than connections for datagrams"),
-        ({"direction": "both", "ops": 5}, "found ops with direction both"),
-    ],
+@each(
+    "knobs mistake",
+    ({"connections": 2, "workers": 1}, "found fewer workers than connections for datagrams"),
+    ({"direction": "both", "ops": 5}, "found ops with direction both"),
 )
 def test_mistakes(knobs, mistake):
     (found,) = WORKLOAD.check(knobs)

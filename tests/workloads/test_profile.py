@@ -18,7 +18,8 @@ from assay.settings import profiles
 from assay.trial.trial_facts import inputs
 from assay.workloads.profile import WORKLOAD
 from noise_cases import comparison_case
-from trial_stage import HURRY, Laboratory, trial
+from rows import each
+from trial_stage import HURRY, Laboratory, experiment
 
 MIB = 1 << 20
 SECOND = 10**9
@@ -43,7 +44,7 @@ def check(**knobs):
     return WORKLOAD.check({"profile": "file_server", "duration": SECOND, **knobs})
 
 
-def test_a_layout_and_a_mix():
+def test_a_layout_and_a_mix_without_writes_where_nothing_is_written():
     layout, mix = plans(profile="database", cache="cold", sync="dsync")
     assert (layout.name, layout.measured, layout.flush_in_clock) == ("layout", False, True)
     assert (mix.name, mix.measured, mix.operations, mix.stop) == ("mix", True, ("read", "write"), StopRule.TIME)
@@ -54,9 +55,6 @@ def test_a_layout_and_a_mix():
     (told,) = mix.settings
     assert (told["operation"], told["read_share"], told["requests"][0]["bytes"]) == ("request_mix", 0.67, 8192)
     assert WORKLOAD.operations({"profile": "database"}) == {"read": "ops_per_s", "write": "ops_per_s"}
-
-
-def test_where_nothing_is_written_there_are_no_writes():
     _, mix = plans(profile="web_server", sync="dsync")
     assert (mix.operations, mix.flush_in_clock) == (("read",), False)
     assert WORKLOAD.operations({"profile": "web_server"}) == {"read": "ops_per_s"}
@@ -78,16 +76,14 @@ def test_every_byte_is_one_workers_own(clients, workers, records, kind):
         assert (stretches[0][0], stretches[-1][1]) == (0, size * (clients if kind is EndpointKind.FILE else 1))
 
 
-@pytest.mark.parametrize(
-    ("knobs", "told"),
-    [
-        ({}, {"path": "psync", "load": {"think_ns": 1_000_000}}),
-        ({"think": 5}, {"path": "psync", "load": {"think_ns": 5}}),
-        ({"rate": 100}, {"load": {"rate": 100.0, "arrivals": "constant", "late_ns": 100_000}}),
-        ({"ioengine": "mmap"}, {"path": "mmap"}),
-        ({"ioengine": "io_uring"}, {"path": "io_uring", "depth": 1}),
-        ({"depth": 8, "rate": 5}, {"path": "io_uring", "depth": 8, "batch": 4}),
-    ],
+@each(
+    "knobs told",
+    ({}, {"path": "psync", "load": {"think_ns": 1_000_000}}),
+    ({"think": 5}, {"path": "psync", "load": {"think_ns": 5}}),
+    ({"rate": 100}, {"load": {"rate": 100.0, "arrivals": "constant", "late_ns": 100_000}}),
+    ({"ioengine": "mmap"}, {"path": "mmap"}),
+    ({"ioengine": "io_uring"}, {"path": "io_uring", "depth": 1}),
+    ({"depth": 8, "rate": 5}, {"path": "io_uring", "depth": 8, "batch": 4}),
 )
 def test_knobs_come_before_the_profile(tmp_path, knobs, told):
     (tmp_path / "p.toml").write_text(THINKS)
@@ -96,18 +92,16 @@ def test_knobs_come_before_the_profile(tmp_path, knobs, told):
     assert check(profile=str(tmp_path / "p.toml"), **knobs) == ()
 
 
-@pytest.mark.parametrize(
-    ("knobs", "told"),
-    [
-        ({"duration": None}, "found no end; expected duration, ops or a schedule"),
-        ({"size": MIB + 512}, "expected a multiple of the largest request (64 KiB)"),
-        ({"size": MIB, "workers": 17}, "one of the largest requests for each worker"),
-        ({"depth": 2, "ioengine": "psync"}, "found depth 2 with ioengine psync"),
-        ({"depth": 2, "think": 1}, "found think with depth 2"),
-        ({"direct": True, "ioengine": "mmap"}, "found direct with ioengine mmap"),
-        ({"until_steady": True}, "found duration 1 s with until_steady"),
-        ({"profile": "nothing"}, "found in profile nothing no profile of that name; expected one of database"),
-    ],
+@each(
+    "knobs told",
+    ({"duration": None}, "found no end; expected duration, ops or a schedule"),
+    ({"size": MIB + 512}, "expected a multiple of the largest request (64 KiB)"),
+    ({"size": MIB, "workers": 17}, "one of the largest requests for each worker"),
+    ({"depth": 2, "ioengine": "psync"}, "found depth 2 with ioengine psync"),
+    ({"depth": 2, "think": 1}, "found think with depth 2"),
+    ({"direct": True, "ioengine": "mmap"}, "found direct with ioengine mmap"),
+    ({"until_steady": True}, "found duration 1 s with until_steady"),
+    ({"profile": "nothing"}, "found in profile nothing no profile of that name; expected one of database"),
 )
 def test_mistakes_between_knobs_are_named(knobs, told):
     assert any(told in mistake for mistake in check(**knobs)), check(**knobs)
@@ -134,13 +128,10 @@ ops = 5
         assert found in told
 
 
-def test_the_guess_and_the_space_follow_the_knobs():
+def test_the_guess_and_the_space_follow_the_knobs_and_a_factor_is_no_other_difference():
     assert WORKLOAD.space({"profile": "database", "size": 5 * MIB, "clients": 3}) == 15 * MIB
     assert WORKLOAD.seconds({"size": 100_000_000, "duration": 5 * SECOND}, Pace()) == 6
     assert WORKLOAD.seconds({"size": 100_000_000, "ops": 100, "rate": 10}, Pace()) == 11
-
-
-def test_what_a_factor_chooses_is_no_other_difference():
     spec = WorkloadSpec(name="w", kind="profile", knobs={"profile": "database"})
     ((key, content, matters),) = inputs(WORKLOAD, spec, {"clients": 1})
     assert (key, matters) == ("profile.w", FactClass.PERFORMANCE)
@@ -161,20 +152,16 @@ def laboratory(tmp_path):
 
 def performed(stage, clients=1, **knobs):
     given_knobs = {"size": 16 * MIB, "duration": SECOND, **HURRY, **knobs}
-    lab = stage.lab(WorkloadSpec(name="w", kind="profile", knobs=given_knobs))
-    lab.install()
-    try:
-        run, seen = lab.run(trial(clients=clients), 1)
-    finally:
-        lab.remove()
+    spec = WorkloadSpec(name="w", kind="profile", knobs=given_knobs)
+    run, seen = stage.conduct(spec, clients=clients)
     assert run.outcome is Outcome.FINISHED, run.error
-    return lab, run, seen
+    return experiment(stage.work, spec), run, seen
 
 
-@pytest.mark.parametrize("name", profiles.shipped())
+@each("name", *profiles.shipped())
 def test_a_shipped_profile_does_what_it_says(laboratory, name):
     profile = profiles.read(name)
-    lab, run, seen = performed(laboratory, profile=name, workers=2)
+    asked, run, seen = performed(laboratory, profile=name, workers=2)
     (client,) = run.phases[-1].clients
     done = {one.operation: one for one in client.operations if one.count}
     count = sum(one.count for one in done.values())
@@ -186,16 +173,14 @@ def test_a_shipped_profile_does_what_it_says(laboratory, name):
     for one in done.values():
         assert abs(one.bytes / one.count - mean) <= 5 * math.sqrt((square - mean**2) / one.count), one
     measures = tuple(Measure(workload="w", operation=each, figure="ops_per_s") for each in done)
-    for verdict in judge.judge_run(dataclasses.replace(lab.experiment, measures=measures), run, seen):
+    for verdict in judge.judge_run(dataclasses.replace(asked, measures=measures), run, seen):
         states = {finding.rule: finding.state for finding in verdict.findings}
         assert verdict.value > 0
         assert states["E05"] in (State.PASS, State.UNVERIFIED), verdict.findings
     assert [fact.value for fact in seen.facts if fact.key == "profile.w"] == [profile.identity]
 
 
-@pytest.mark.parametrize(
-    "more", [{"ioengine": "io_uring", "depth": 8}, {"ioengine": "mmap"}, {"rate": 2000, "arrivals": "poisson"}]
-)
+@each("more", {"ioengine": "io_uring", "depth": 8}, {"ioengine": "mmap"}, {"rate": 2000, "arrivals": "poisson"})
 def test_clients_have_data_sets_of_their_own_on_every_path(laboratory, more):
     _, run, _ = performed(laboratory, clients=2, profile="workstation", ops=500, duration=None, **more)
     layout, mix = run.phases

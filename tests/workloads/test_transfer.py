@@ -11,7 +11,8 @@ from assay.errors import UsageError
 from assay.records import CacheState, Claim, Direction, Durability, Endpoint, EndpointKind, Measure, Outcome, WorkloadSpec
 from assay.trial import memory_files
 from assay.workloads.transfer import WORKLOAD
-from trial_stage import HOST, HURRY, MIB, Laboratory, trial
+from rows import each
+from trial_stage import HOST, HURRY, MIB, Laboratory
 
 BUCKET = Endpoint(
     kind=EndpointKind.BUCKET,
@@ -57,51 +58,40 @@ def test_files_are_made_put_compared_fetched_cold_and_compared_again():
     assert plans[3].data_files == ("/d/w-0-00000", "/d/w-0-00001")
 
 
-def test_where_the_servers_files_cannot_be_seen_they_are_fetched_once_more():
+def test_phases_of_several_clients_and_of_a_server_whose_files_cannot_be_seen():
     plans = WORKLOAD.phases(order(BUCKET, files=1, operations=("put",)))
     assert [plan.name for plan in plans] == ["make", "put", "fetch", "compare"]
     assert plans[1].settings[0]["files"][0]["argv"] == ("client", "/m/w-0-00000.in", "b/p/w-0-00000")
     assert plans[3].settings[0]["files"] == ({"path": "/m/w-0-00000.out"},)
     assert [plan.measured for plan in plans] == [False, True, False, False]
-
-
-def test_clients_have_files_of_their_own():
     plans = WORKLOAD.phases(order(*(Endpoint(kind=EndpointKind.DIRECTORY, address="/d"),) * 2, files=1))
     assert [one["files"][0]["path"] for one in plans[0].settings] == ["/m/w-0-00000.in", "/m/w-1-00000.in"]
     assert WORKLOAD.space({"files": 2, "file_size": 10, "clients": 3}) == 60
     assert WORKLOAD.memory({"files": 2, "file_size": 10, "clients": 3}) == 60
-
-
-@pytest.mark.parametrize(
-    ("knobs", "message"),
-    [
-        ({"operations": ("get", "put")}, "found operations ['get', 'put']; expected put first"),
-        ({"operations": ("get",)}, "expected put first: before it no file is at the server"),
-        ({"operations": ("put", "put")}, "expected each once"),
-        ({"put": ("cp", "{nowhere}", "{name}", "{source}")}, "found {nowhere} in put"),
-        ({"put": ("cp", "{source}", "/x")}, "found put without {name}"),
-        ({"get": ("cp", "{name}")}, "found get without {destination}"),
-    ],
-)
-def test_mistakes_are_found_before_anything_is_made(knobs, message):
-    assert any(message in mistake for mistake in WORKLOAD.check(knobs))
-
-
-def test_a_placeholder_that_the_target_does_not_fill_is_refused():
     knobs = {"put": ("cp", "{source}", "{directory}/{name}"), "get": ("cp", "{name}", "{destination}")}
     with pytest.raises(UsageError, match=r"found \{directory\} in put"):
         WORKLOAD.phases(order(BUCKET, **knobs))
 
 
-def test_a_program_that_is_missing_is_named_with_its_package_before_anything_is_made(tmp_path):
+@each(
+    "knobs message",
+    ({"operations": ("get", "put")}, "found operations ['get', 'put']; expected put first"),
+    ({"operations": ("get",)}, "expected put first: before it no file is at the server"),
+    ({"operations": ("put", "put")}, "expected each once"),
+    ({"put": ("cp", "{nowhere}", "{name}", "{source}")}, "found {nowhere} in put"),
+    ({"put": ("cp", "{source}", "/x")}, "found put without {name}"),
+    ({"get": ("cp", "{name}")}, "found get without {destination}"),
+)
+def test_mistakes_are_found_before_anything_is_made(knobs, message):
+    assert any(message in mistake for mistake in WORKLOAD.check(knobs))
+
+
+def test_what_is_missing_or_too_large_is_named_before_anything_is_made(tmp_path):
     stage = Laboratory(tmp_path)
     found = stage.lab(load(put=("smbclient-none", "{source}", "{name}"), get=("qemu-storage-daemon2", "{name}", "{destination}")))
     told = [str(one) for one in found.obstacles()]
     assert any("smbclient-none: not found. Install" in one for one in told), told
     assert any("qemu-storage-daemon2: not found" in one for one in told), told
-
-
-def test_files_larger_than_the_memory_or_the_disk_are_refused(tmp_path):
     stage = Laboratory(tmp_path)
     told = [str(one) for one in stage.lab(load(files=1000, file_size=1 << 40)).obstacles()]
     assert any("of memory on local" in one and "Use fewer or smaller files." in one for one in told), told
@@ -112,7 +102,7 @@ def test_files_larger_than_the_memory_or_the_disk_are_refused(tmp_path):
 @pytest.mark.usefixtures("memory")
 def test_files_come_back_as_they_went_and_nothing_is_left(tmp_path):
     stage = Laboratory(tmp_path)
-    run, seen = _conduct(stage.lab(load(), observers=("process_io", "page_cache")))
+    run, seen = stage.conduct(load(), observers=("process_io", "page_cache"))
     assert run.outcome is Outcome.FINISHED, run.error
     put = next(phase for phase in run.phases if phase.name == "t.put")
     assert sum(one.bytes for client in put.clients for one in client.operations) == 3 * (MIB + 5)
@@ -126,19 +116,17 @@ def test_files_come_back_as_they_went_and_nothing_is_left(tmp_path):
 
 
 @needs_memory
-@pytest.mark.parametrize(
-    ("put", "said"),
-    [
-        (("sh", "-c", "tr 'a' 'b' < {source} > {directory}/{name}"), "compare"),
-        (("sh", "-c", "head -c 100 {source} > {directory}/{name}"), "compare"),
-        (("sh", "-c", "true {source} {name}"), "compare"),
-        (("sh", "-c", "echo refused >&2; false {source} {name}"), "refused"),
-    ],
+@each(
+    "put said",
+    (("sh", "-c", "tr 'a' 'b' < {source} > {directory}/{name}"), "compare"),
+    (("sh", "-c", "head -c 100 {source} > {directory}/{name}"), "compare"),
+    (("sh", "-c", "true {source} {name}"), "compare"),
+    (("sh", "-c", "echo refused >&2; false {source} {name}"), "refused"),
 )
 @pytest.mark.usefixtures("memory")
 def test_a_client_that_carries_something_else_has_no_figure(tmp_path, put, said):
     stage = Laboratory(tmp_path)
-    run, _ = _conduct(stage.lab(load(put=put)))
+    run, _ = stage.conduct(load(put=put))
     assert run.outcome is Outcome.FAILED
     assert said in run.error
     assert "t.get" not in [phase.name for phase in run.phases]
@@ -147,26 +135,13 @@ def test_a_client_that_carries_something_else_has_no_figure(tmp_path, put, said)
 
 @needs_memory
 def test_a_load_that_is_refused_leaves_nothing_in_memory(tmp_path, memory):
-    lab = Laboratory(tmp_path).lab(load(put=("cp", "{source}", "{bucket}/{name}")))
-    lab.install()
-    try:
-        run = lab.run(trial(), 1)
-        assert "found {bucket} in put" in run[0].error
-        assert list(memory.iterdir()) == []
-    finally:
-        lab.remove()
+    run, _ = Laboratory(tmp_path).conduct(load(put=("cp", "{source}", "{bucket}/{name}")))
+    assert "found {bucket} in put" in run.error
+    assert list(memory.iterdir()) == []
 
 
 def _measure(figure, **claim):
     return Measure(workload="t", operation="put", figure=figure, claim=Claim(**claim))
-
-
-def _conduct(lab):
-    lab.install()
-    try:
-        return lab.run(trial(), 1)
-    finally:
-        lab.remove()
 
 
 def test_its_directory_in_memory_is_refused_where_there_is_none(tmp_path, monkeypatch):

@@ -29,6 +29,8 @@ from assay.records import (
 )
 from closed_system import CORE, DEVICE, KNEE, LATENCY, NUMBERS, PROCESSORS, RATE, RECORD, SPEED, evidence, system, throughput
 from mix_cases import rising
+from rows import each
+from sizes import chance, few_and_many
 
 
 def said(one):
@@ -63,34 +65,29 @@ def test_the_knee_and_the_saturation_of_the_named_device_are_told():
     assert full.at.low <= full.at.value <= full.at.high
 
 
-def test_the_interval_of_the_knee_holds_the_truth_as_often_as_it_says():
-    """Nominal 95 %, 200 made-up experiments of five trials each."""
+@few_and_many("sets", 50, 200)
+def test_the_interval_of_the_knee_holds_the_truth_as_often_as_it_says(sets):
+    """Nominal 95 %, made-up experiments of five trials each."""
     held = 0
-    for seed in range(200):
+    for seed in range(sets):
         (curve,) = along(*system(noise=0.03, seed=seed, numbers=(1, 16)))
         knee = crossing_of(curve, bounds(curve)[0])
         held += knee.low <= KNEE <= knee.high
-    assert 180 <= held <= 198
+    assert 0.95 - max(0.05, chance(0.05, sets)) <= held / sets <= (0.99 if sets == 200 else 1)
 
 
-def test_a_knee_beyond_the_numbers_is_not_claimed():
+def test_without_a_knee_the_fullest_resource_is_told_and_none_without_one_alone():
+    found = bounded(*system(numbers=(2, 3)))
+    (full,) = of(ScalingKind.SATURATION, found)
+    assert full.at is None
+    assert "loop0 stays below 90 % up to 3 clients" in said(full)
+    assert of(ScalingKind.KNEE, bounded(*system(numbers=(2, 4, 8)))) == []
     found = bounded(*system(numbers=(1, 2, 3)))
     (knee,) = of(ScalingKind.KNEE, found)
     assert knee.at is None
     assert re.search(r"the knee would be at 3\.9\d* \(.*\) clients: not in the measured range, 1 to 3", said(knee))
     assert re.search(r"written to loop0 \(6\d(\.\d)? % used\)", said(knee))
     assert of(ScalingKind.SATURATION, found) == [], "the knee says it"
-
-
-def test_without_a_knee_the_fullest_resource_is_told():
-    found = bounded(*system(numbers=(2, 3)))
-    (full,) = of(ScalingKind.SATURATION, found)
-    assert full.at is None
-    assert "loop0 stays below 90 % up to 3 clients" in said(full)
-
-
-def test_without_one_alone_there_is_no_knee():
-    assert of(ScalingKind.KNEE, bounded(*system(numbers=(2, 4, 8)))) == []
 
 
 def test_a_rate_far_below_every_bound_is_held_back_by_something_else():
@@ -143,15 +140,9 @@ def test_an_emulated_path_is_a_resource_with_its_stated_rate():
     assert knee.at.low <= KNEE <= knee.at.high
     (full,) = of(ScalingKind.SATURATION, found)
     assert "use of the path wan (160 Mbit/s to the server) reaches 90 % at" in said(full)
-
-
-def test_a_path_that_is_not_full_is_not_what_holds_a_curve_back():
     (knee,) = of(ScalingKind.KNEE, bounded(*on_a_path(slowed=0.4)))
     assert "an unlisted limit (a lock, a journal, a queue) holds it back. 16 clients do" in said(knee), said(knee)
     assert re.search(r"by the path wan \(160 Mbit/s to the server\) \((39|40)(\.\d)? % used\)", said(knee)), said(knee)
-
-
-def test_a_path_without_a_stated_rate_or_whose_rate_an_event_changes_is_no_resource():
     assert bounded(*on_a_path({})) == ()
     asked, *rest = on_a_path()
     (load,) = asked.workloads
@@ -159,7 +150,7 @@ def test_a_path_without_a_stated_rate_or_whose_rate_an_event_changes_is_no_resou
     assert bounded(replace(asked, workloads=(replace(load, events=(slower,)),)), *rest) == ()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", *range(8))
 def test_a_system_of_nothing_but_its_resources_is_held_back_by_nothing_else(seed):
     (knee,) = of(ScalingKind.KNEE, bounded(*system(noise=0.05, seed=seed)))
     assert "holds it back" not in said(knee)
@@ -177,20 +168,14 @@ def test_no_knee_is_told_where_one_alone_is_slower_than_its_share():
     assert "2 clients do more than 2 times as much as 1 client: no knee follows" in said(knee)
 
 
-def test_what_is_still_written_after_the_clock_counts():
+def test_what_is_written_after_the_clock_counts_and_a_limit_that_was_not_in_force_bounds_nothing():
     found = bounded(*system(scale=3.0, late=0.8))
     (knee,) = of(ScalingKind.KNEE, found)
     assert "rates above it did not last" in said(knee)
-
-
-def test_one_alone_that_takes_all_leaves_no_knee():
     (knee,) = of(ScalingKind.KNEE, bounded(*system(scale=6.0, late=0.9)))
     assert knee.at is None
     assert re.search(r"1 client alone uses 1\d\d % of the 20 MB/s written to loop0: no knee from 1 to 16", said(knee))
-
-
-def test_a_limit_that_was_not_in_force_bounds_nothing():
-    """A throttle gives credit at first: in a short trial more passes it while the clock runs than it allows."""
+    # A throttle gives credit at first: in a short trial more passes it while the clock runs than it allows.
     found = bounded(*system(scale=3.0))
     (credit,) = of(ScalingKind.SATURATION, found)
     assert credit.at is None
@@ -198,13 +183,11 @@ def test_a_limit_that_was_not_in_force_bounds_nothing():
     assert of(ScalingKind.KNEE, found) == [], "what held it back is not known"
 
 
-@pytest.mark.parametrize(
-    ("bound", "at", "text"),
-    [
-        (2e6, True, r"<= 2 ms is kept up to \d"),
-        (1e9, False, "is kept at all numbers from 1 to 16 clients: its end is not in the measured range"),
-        (1e5, False, "is kept at none of the numbers from 1 to 16 clients"),
-    ],
+@each(
+    "bound at text",
+    (2e6, True, r"<= 2 ms is kept up to \d"),
+    (1e9, False, "is kept at all numbers from 1 to 16 clients: its end is not in the measured range"),
+    (1e5, False, "is kept at none of the numbers from 1 to 16 clients"),
 )
 def test_up_to_where_an_objective_is_kept(bound, at, text):
     asked = Requirement(measure=LATENCY, kind=RequirementKind.AT_MOST, bound=bound, text="<= 2 ms")
@@ -218,14 +201,11 @@ def test_up_to_where_an_objective_is_kept(bound, at, text):
         assert one.at.low - 0.05 <= true <= one.at.high + 0.05
 
 
-def test_a_least_rate_is_kept_from_a_number_on_which_is_no_simple_answer():
+def test_a_least_rate_or_nobody_who_watched_gives_no_answer():
     asked = Requirement(measure=RATE, kind=RequirementKind.AT_LEAST, bound=1500.0, text=">= 1500 /s")
     (one,) = of(ScalingKind.OBJECTIVE, bounded(*system(requirements=(asked,))))
     assert one.at is None
     assert "no simple answer" in said(one)
-
-
-def test_nothing_is_said_where_nobody_watched_or_nothing_counts():
     asked, runs, table, _ = system()
     assert bounded(asked, runs, table, lambda run: Observations()) == ()
     other = replace(asked, factors=(Factor(path="mix.record_size", levels=(1, 2)),))
@@ -234,7 +214,7 @@ def test_nothing_is_said_where_nobody_watched_or_nothing_counts():
 
 def test_a_disk_that_is_used_up_is_no_peak():
     """The rates bend sharply and never fall; by its form alone Gunther's law would claim a peak."""
-    for seed in range(20):
+    for seed in range(8):
         asked, _, table, _ = system(seed=seed)
         laws = [one for one in scaling(asked, table, ()) if one.measure == RATE]
         assert [one.at for one in laws] == [None]

@@ -31,6 +31,7 @@ from assay.records import (
     State,
     When,
 )
+from rows import each
 
 CASE_B = {1: 7410.0, 2: 12633.0}
 """Writes per second of one writer and of two, as published."""
@@ -74,36 +75,26 @@ def finding_of(state, limiter):
     return replace(made.finding("x", state, Severity.QUALIFIES), limiter=limiter)
 
 
-def test_the_figures_of_case_b_give_85_percent():
+def test_the_figures_of_case_b_give_85_percent_also_from_a_larger_baseline():
     (one,) = compared(CASE_B).comparisons
     assert one.parallel_efficiency.value == pytest.approx(12633 / 7410 / 2)
     assert one.parallel_efficiency.low == pytest.approx(one.ratio.low / 2)
     assert one.parallel_efficiency.high == pytest.approx(one.ratio.high / 2)
     assert (one.parallel_efficiency.unit, one.parallel_efficiency.n, one.limiter) == ("share", 5, None)
     assert said(one).endswith("; parallel efficiency 85 %, 2 clients against 1 (95 % interval 85 % to 85 %)")
-
-
-def test_a_baseline_that_is_not_the_smallest():
     (one,) = compared({4: 4000.0, 1: 1250.0}, levels=(4, 1)).comparisons
     assert one.parallel_efficiency.value == pytest.approx(1.25)
     assert "parallel efficiency 125 %, 1 client against 4" in said(one)
 
 
-@pytest.mark.parametrize(("path", "text"), [("spool.workers", "3 workers against 1"), ("spool.depth", "depth 3 against 1")])
+@each("path text", ("spool.workers", "3 workers against 1"), ("spool.depth", "depth 3 against 1"))
 def test_knobs_that_count_what_works_at_once(path, text):
     (one,) = compared({1: 100.0, 3: 240.0}, path=path, levels=(1, 3)).comparisons
     assert one.parallel_efficiency.value == pytest.approx(0.8)
     assert f"parallel efficiency 80 %, {text}" in said(one)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"measures": (made.LATENCY,)},
-        {"measures": ("spool.create.busy_ops_per_s",)},
-        {"path": "spool.record_size"},
-    ],
-)
+@each("changes", {"measures": (made.LATENCY,)}, {"measures": ("spool.create.busy_ops_per_s",)}, {"path": "spool.record_size"})
 def test_no_efficiency_of_what_is_no_rate_or_no_count(changes):
     (one,) = compared(CASE_B, **changes).comparisons
     assert one.parallel_efficiency is None
@@ -126,15 +117,13 @@ QUOTA = Limiter(kind=LimiterKind.CPU_QUOTA, name="/x", declared=False, stops=3, 
 LIMITED = finding_of(State.PASS, DECLARED)
 
 
-@pytest.mark.parametrize(
-    ("finding", "limit"),
-    [
-        (LIMITED, "limited by the declared 50 MB/s of loop0"),
-        (finding_of(State.FAIL, replace(DECLARED, declared=False)), "limited by the 50 MB/s of loop0"),
-        (finding_of(State.FAIL, QUOTA), "limited by the CPU quota of control group /x (3 stops, 20 % of the time)"),
-        (finding_of(State.UNVERIFIED, QUOTA), None),
-        (finding_of(State.PASS, None), None),
-    ],
+@each(
+    "finding limit",
+    (LIMITED, "limited by the declared 50 MB/s of loop0"),
+    (finding_of(State.FAIL, replace(DECLARED, declared=False)), "limited by the 50 MB/s of loop0"),
+    (finding_of(State.FAIL, QUOTA), "limited by the CPU quota of control group /x (3 stops, 20 % of the time)"),
+    (finding_of(State.UNVERIFIED, QUOTA), None),
+    (finding_of(State.PASS, None), None),
 )
 def test_what_held_the_larger_load_back_makes_it_a_lower_bound(finding, limit):
     (one,) = compared(CASE_B, finding=lambda trial: finding).comparisons
@@ -142,17 +131,17 @@ def test_what_held_the_larger_load_back_makes_it_a_lower_bound(finding, limit):
     assert (f"; lower bound, {limit})" in said(one)) == (limit is not None)
 
 
-def test_a_limit_of_the_smaller_load_or_of_few_runs_says_nothing():
+def test_a_limit_of_one_load_bounds_or_says_nothing():
     plain = made.finding("x")
     (one,) = compared(CASE_B, finding=lambda trial: LIMITED if trial.levels["clients"] == 1 else plain).comparisons
     assert one.limiter is None
     (one,) = compared(CASE_B, finding=lambda trial: LIMITED if trial.block < 2 else plain).comparisons
     assert one.limiter is None
-
-
-def test_a_limit_of_a_larger_baseline_bounds_from_above():
     (one,) = compared({2: 12633.0, 1: 7410.0}, levels=(2, 1), finding=lambda trial: LIMITED).comparisons
     assert "; upper bound, limited by" in said(one)
+    (one,) = compared(CASE_B, load=processors("0"), path="spool.depth").comparisons
+    assert one.limiter is None
+    assert [listed(text) for text in ("0", "0-3", "0-2,5\n", "0,2,4")] == [1, 4, 4, 3]
 
 
 def processors(text):
@@ -160,40 +149,23 @@ def processors(text):
     return lambda run: Observations(facts=(fact,))
 
 
-@pytest.mark.parametrize(
-    ("cpus", "limit"), [("0", "limited by 1 CPU for 2 clients"), ("0-1", None), ("absent: no such file", None)]
-)
+@each("cpus limit", ("0", "limited by 1 CPU for 2 clients"), ("0-1", None), ("absent: no such file", None))
 def test_fewer_processors_than_clients(cpus, limit):
     (one,) = compared(CASE_B, load=processors(cpus)).comparisons
     assert (one.limiter is None) == (limit is None)
     assert limited(one) == (limit or "")
 
 
-def test_requests_in_flight_need_no_processor_each():
-    (one,) = compared(CASE_B, load=processors("0"), path="spool.depth").comparisons
-    assert one.limiter is None
-
-
-def test_lists_of_processors():
-    assert [listed(text) for text in ("0", "0-3", "0-2,5\n", "0,2,4")] == [1, 4, 4, 3]
-
-
-def test_terminal_and_report_tell_it():
+def test_terminal_and_report_tell_it_on_a_line_of_its_own():
     results = compared(CASE_B, finding=lambda trial: LIMITED)
     assert "parallel efficiency 85 %, 2 clients against 1" in tables.comparison_table(results)
     (headline,) = headlines.headlines(results)
     assert "parallel efficiency 85 %, 2 clients against 1" in line_text(results, headline)
     assert "lower bound, limited by the declared 50 MB/s of loop0" in line_text(results, headline)
-
-
-def test_the_first_sentence_leaves_it_to_a_line_of_its_own():
-    """With several levels the first sentence had so many figures that nobody could repeat it."""
+    # With several levels the first sentence had so many figures that nobody could repeat it.
     found = answer(compared(CASE_B))
     assert "parallel efficiency" not in words.opening(found)
     assert [one for one in words.following(found) if one.startswith("parallel efficiency 85 %, 2 clients against 1")]
-
-
-def test_several_conditions_are_told_as_a_span():
     (one,) = compared(CASE_B).comparisons
     two = replace(one, within={"file.size": 2}, parallel_efficiency=replace(one.parallel_efficiency, value=0.7))
     results = compared(CASE_B)

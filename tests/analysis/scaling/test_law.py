@@ -5,7 +5,6 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 import notebook_records as made
 from assay.analysis.cells import cells
@@ -17,6 +16,7 @@ from assay.notebook.store import Store
 from assay.plain import from_plain, to_plain
 from assay.records import ArmOrder, Factor, Method, Observations, Results, Scaling, ScalingKind, Shape, Use
 from assay.statistics.scaling_law import Crossing, CurveValue
+from rows import each
 
 NUMBERS = (1, 2, 4, 8, 16)
 SHARE = "spool.create.@local.cpu_share"
@@ -43,12 +43,7 @@ def answered(value, *, factors=None, compare=None, measure=made.RATE, blocks=5, 
     table = cells(asked, plan, runs, no_evidence)
     found = comparisons(asked, table, runs)
     return Results(
-        experiment=asked,
-        plan=plan,
-        runs=tuple(runs),
-        cells=table,
-        comparisons=found,
-        scaling=scaling(asked, table, found),
+        experiment=asked, plan=plan, runs=tuple(runs), cells=table, comparisons=found, scaling=scaling(asked, table, found)
     )
 
 
@@ -56,61 +51,44 @@ def usl(n, one=100.0, contention=0.0, coherency=0.0):
     return one * n / (1 + contention * (n - 1) + coherency * n * (n - 1))
 
 
-def test_a_peak_within_the_numbers_is_told_with_its_interval():
+def test_peaks_and_straight_lines_are_told_within_the_numbers():
     (one,) = answered(lambda levels: usl(levels["clients"], contention=0.05, coherency=0.02)).scaling
     assert one.kind is ScalingKind.LAW
     assert one.at.low <= math.sqrt(0.95 / 0.02) <= one.at.high
     assert "peaks at" in said(one)
-
-
-def test_where_no_law_fits_the_peak_lies_between_the_numbers_that_do_less():
+    (one,) = answered(lambda levels: usl(levels["clients"], contention=0.05, coherency=0.001)).scaling
+    assert one.at is None
+    assert "no peak from 1 to 16" in said(one)
+    (one,) = answered(lambda levels: usl(levels["clients"])).scaling
+    assert "grows in proportion up to 16 clients" in said(one)
+    assert "nothing follows for more" in said(one)
     rates = {1: 100.0, 2: 190.0, 4: 200.0, 8: 120.0, 16: 115.0}
     (one,) = answered(lambda levels: rates[levels["clients"]]).scaling
     assert (one.at.value, one.at.low, one.at.high) == (4, 2, 8)
     assert "peaks at 4 (2 to 8) clients and falls beyond: highest measured rate, since no law fits all numbers" in said(one)
-
-
-def test_where_no_law_fits_and_nothing_falls_the_numbers_are_told():
     rates = {1: 100.0, 2: 101.0, 4: 102.0, 8: 400.0, 16: 405.0}
     (one,) = answered(lambda levels: rates[levels["clients"]]).scaling
     assert one.at is None
     assert re.search(r"fits no scaling law: 16 clients do 4\.0\d times as much as 1 client; no peak from 1 to 16", said(one))
+    factors = (Factor(path="spool.depth", levels=NUMBERS),)
+    (one,) = answered(lambda levels: usl(levels["spool.depth"], contention=0.2), factors=factors).scaling
+    assert re.search("16 requests in flight do .* times as much as 1 request in flight", said(one))
 
 
-def test_a_peak_beyond_the_numbers_is_not_claimed():
-    (one,) = answered(lambda levels: usl(levels["clients"], contention=0.05, coherency=0.001)).scaling
-    assert one.at is None
-    assert "no peak from 1 to 16" in said(one)
-
-
-def test_a_straight_line_says_nothing_of_more():
-    (one,) = answered(lambda levels: usl(levels["clients"])).scaling
-    assert "grows in proportion up to 16 clients" in said(one)
-    assert "nothing follows for more" in said(one)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "contention", "text"),
-    [
-        (
-            NUMBERS,
-            0.2,
-            r"flattens: 16 clients do 4(\.0\d)? times as much as 1 client, as if (19|20)(\.\d)? % of the work were serial",
-        ),
-        ((4, 8, 16, 32), 0.2, r"flattens: 32 clients do 1\.7\d times as much as 4 clients"),
-        (NUMBERS, 1.3, r"falls: 16 clients do 0\.7\d\d times as much as 1 client\."),
-    ],
+@each(
+    "numbers contention text",
+    (
+        NUMBERS,
+        0.2,
+        r"flattens: 16 clients do 4(\.0\d)? times as much as 1 client, as if (19|20)(\.\d)? % of the work were serial",
+    ),
+    ((4, 8, 16, 32), 0.2, r"flattens: 32 clients do 1\.7\d times as much as 4 clients"),
+    (NUMBERS, 1.3, r"falls: 16 clients do 0\.7\d\d times as much as 1 client\."),
 )
 def test_a_curve_that_flattens_is_told_by_what_was_measured(numbers, contention, text):
     factors = (Factor(path="clients", levels=numbers),)
     (one,) = answered(lambda levels: usl(levels["clients"], contention=contention), factors=factors).scaling
     assert re.search(text, said(one)), said(one)
-
-
-def test_what_is_in_flight_has_a_name_of_its_own():
-    factors = (Factor(path="spool.depth", levels=NUMBERS),)
-    (one,) = answered(lambda levels: usl(levels["spool.depth"], contention=0.2), factors=factors).scaling
-    assert re.search("16 requests in flight do .* times as much as 1 request in flight", said(one))
 
 
 def both(path, arms, numbers=NUMBERS):
@@ -122,7 +100,7 @@ def of(kind, results):
     return [one for one in results.scaling if one.kind is kind]
 
 
-def test_the_break_even_is_where_the_order_changes():
+def test_the_break_even_is_where_the_order_changes_and_none_is_made_up():
     arms = {"old": lambda n: usl(n, one=130, contention=0.3), "new": lambda n: usl(n, one=100, contention=0.1)}
     asked = both("target", arms)
     (one,) = of(ScalingKind.BREAK_EVEN, answered(asked.pop("value"), **asked))
@@ -130,9 +108,6 @@ def test_the_break_even_is_where_the_order_changes():
     assert one.at.low - 0.2 <= true <= one.at.high + 0.2, "the curve is joined by straight lines"
     assert "beyond it new is above old" in said(one)
     assert one.within == {"target": "new"}
-
-
-def test_no_break_even_is_made_up():
     arms = {"old": lambda n: usl(n, one=100), "new": lambda n: usl(n, one=120)}
     asked = both("target", arms)
     (one,) = of(ScalingKind.BREAK_EVEN, answered(asked.pop("value"), **asked))
@@ -140,15 +115,10 @@ def test_no_break_even_is_made_up():
     assert "new is above old everywhere from 1 to 16 clients: no break-even in that range" in said(one)
 
 
-@pytest.mark.parametrize(
-    ("gap", "text"),
-    [
-        (1.001, r"no significant difference at any number from 1 to 16 clients: a break-even stays open"),
-        (
-            1.012,
-            r"new is above old from 1 to 16 clients by the means, within noise at [\d, ]+: a break-even there stays open",
-        ),
-    ],
+@each(
+    "gap text",
+    (1.001, r"no significant difference at any number from 1 to 16 clients: a break-even stays open"),
+    (1.012, r"new is above old from 1 to 16 clients by the means, within noise at [\d, ]+: a break-even there stays open"),
 )
 def test_noise_neither_shows_nor_excludes_a_break_even(gap, text):
     arms = {"old": lambda n: usl(n, one=100), "new": lambda n: usl(n, one=100 * gap)}
@@ -162,14 +132,12 @@ def test_noise_neither_shows_nor_excludes_a_break_even(gap, text):
     assert any(re.search(text, one) for one in statements), statements
 
 
-@pytest.mark.parametrize(
-    ("each", "text"),
-    [
-        (0.15, r"reaches 90 % at (6|7)(\.\d+)? \((6|7)(\.\d+)? to 7\.\d+\) clients"),
-        (0.0563, r"reaches 90 % at 16 \(15\.\d to 16 or more\) clients"),
-        (0.02, r"stays below 90 % up to 16 clients \(at most 3\d(\.\d)? %\)"),
-        (0.95, r"is 90 % or more already with 1 client"),
-    ],
+@each(
+    "each text",
+    (0.15, r"reaches 90 % at (6|7)(\.\d+)? \((6|7)(\.\d+)? to 7\.\d+\) clients"),
+    (0.0563, r"reaches 90 % at 16 \(15\.\d to 16 or more\) clients"),
+    (0.02, r"stays below 90 % up to 16 clients \(at most 3\d(\.\d)? %\)"),
+    (0.95, r"is 90 % or more already with 1 client"),
 )
 def test_where_a_share_is_used_up(each, text):
     results = answered(lambda levels: min(0.99, each * levels["clients"]), measure=SHARE)
@@ -209,13 +177,11 @@ def test_what_noise_alone_can_do_is_no_place():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "factors",
-    [
-        (Factor(path="spool.record_size", levels=(1, 2, 4, 8)),),
-        (Factor(path="clients", levels=(4,)),),
-        (Factor(path="target", levels=("a", "b")),),
-    ],
+    (Factor(path="spool.record_size", levels=(1, 2, 4, 8)),),
+    (Factor(path="clients", levels=(4,)),),
+    (Factor(path="target", levels=("a", "b")),),
 )
 def test_only_counts_scale(factors):
     assert answered(lambda levels: 100.0, factors=factors).scaling == ()
