@@ -40,12 +40,7 @@ def test_the_credit_of_a_rate_of_bytes_is_told_in_bytes():
 
 @pytest.mark.parametrize(
     "amounts",
-    [
-        levels((100, 20)),
-        levels((110, 10), (100, 10)),
-        levels((50, 8), (200, 8)),
-        levels((200, 4), (50, 4), (200, 8)),
-    ],
+    [levels((100, 20)), levels((110, 10), (100, 10)), levels((50, 8), (200, 8)), levels((200, 4), (50, 4), (200, 8))],
     ids=["still", "a little", "a rise", "comes back"],
 )
 def test_what_does_not_fall_once_passes(amounts):

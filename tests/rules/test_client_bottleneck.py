@@ -121,13 +121,7 @@ def test_paced_loads_spin_before_an_operation_is_due():
 def in_guest(made, order, *, system_s):
     """A reader that was busy all the time, on a guest that reports free blocks of this order or none."""
     found = case(made, cpu_s=system_s)
-    fact = Fact(
-        host="local",
-        when=When.BEFORE,
-        key="memory.page_reporting_order",
-        value=order,
-        fact_class=FactClass.PERFORMANCE,
-    )
+    fact = Fact(host="local", when=When.BEFORE, key="memory.page_reporting_order", value=order, fact_class=FactClass.PERFORMANCE)
     return replace(found, observations=replace(found.observations, facts=(*found.observations.facts, fact)))
 
 

@@ -83,11 +83,7 @@ def test_a_connection_for_each_request_against_one_that_is_kept(baseline, candid
 
 @pytest.mark.parametrize(
     ("programs", "severity"),
-    [
-        (("dd", "scp"), Severity.NOTES),
-        (("scp", "scp"), Severity.INVALIDATES),
-        ((None, "scp"), Severity.INVALIDATES),
-    ],
+    [(("dd", "scp"), Severity.NOTES), (("scp", "scp"), Severity.INVALIDATES), ((None, "scp"), Severity.INVALIDATES)],
 )
 def test_client_programs_that_targets_bring_connect_in_their_own_way(programs, severity):
     """A transfer by scp opens a connection for each file, one through a mount none: that is what is compared."""
@@ -151,10 +147,7 @@ def bound(baseline, candidate, *, factor="target"):
 
     def arm(runs, binds):
         return tuple(
-            (
-                replace(run, places=(PLACE,)),
-                replace(seen, series=(*seen.series, *counted(0, binds, "directory", "bind").series)),
-            )
+            (replace(run, places=(PLACE,)), replace(seen, series=(*seen.series, *counted(0, binds, "directory", "bind").series)))
             for run, seen in runs
         )
 

@@ -32,11 +32,7 @@ def test_what_was_due_at_times_of_its_own_passes():
 
 @pytest.mark.parametrize(
     ("figure", "severity"),
-    [
-        ("latency_p99_ns", Severity.INVALIDATES),
-        ("ops_per_s", Severity.INVALIDATES),
-        ("cpu_ns_per_op", Severity.NOTES),
-    ],
+    [("latency_p99_ns", Severity.INVALIDATES), ("ops_per_s", Severity.INVALIDATES), ("cpu_ns_per_op", Severity.NOTES)],
 )
 def test_a_closed_loop_is_not_open(figure, severity):
     one = case(figure=figure)

@@ -41,11 +41,7 @@ def case(**arms):
 
 def case_of(found):
     return ExperimentCase(
-        subject="experiment",
-        experiment=found.experiment,
-        plan=found.plan,
-        runs=found.runs,
-        thresholds=limits.thresholds("S14"),
+        subject="experiment", experiment=found.experiment, plan=found.plan, runs=found.runs, thresholds=limits.thresholds("S14")
     )
 
 

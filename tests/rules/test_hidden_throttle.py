@@ -10,19 +10,7 @@ import pytest
 
 from assay.hosts.local import Local
 from assay.observers import block, cgroup
-from assay.records import (
-    Direction,
-    Edge,
-    Factor,
-    Limit,
-    Observations,
-    Reading,
-    Rung,
-    Severity,
-    State,
-    Subject,
-    missing_on,
-)
+from assay.records import Direction, Edge, Factor, Limit, Observations, Reading, Rung, Severity, State, Subject, missing_on
 from assay.rules.hidden_throttle import RULE
 from noise_cases import phase, run, series, trial_case
 from observer_looks import look
@@ -74,12 +62,7 @@ def test_a_latency_is_bounded_from_above():
 
 
 @pytest.mark.parametrize(
-    "twin",
-    [
-        {"rate": 20e6},
-        {"limits": (declared(50_000_000),)},
-        {"factors": (Factor(path="disk.limit.write", levels=(1, 2)),)},
-    ],
+    "twin", [{"rate": 20e6}, {"limits": (declared(50_000_000),)}, {"factors": (Factor(path="disk.limit.write", levels=(1, 2)),)}]
 )
 def test_a_rule_not_reached_declared_or_the_factor_passes_and_is_named(twin):
     finding = judged(RULED, **twin)

@@ -5,19 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.audit.judge import examine
-from assay.records import (
-    Claim,
-    Fact,
-    FactClass,
-    Observations,
-    Path,
-    PhaseHost,
-    Server,
-    ServerNode,
-    Severity,
-    State,
-    When,
-)
+from assay.records import Claim, Fact, FactClass, Observations, Path, PhaseHost, Server, ServerNode, Severity, State, When
 from assay.rules.no_wire import RULE
 from audit.case_builder import MIB, Made, case_of
 from server_cases import counted, served

@@ -31,9 +31,7 @@ def case(amounts, *, busy=None, figure="ops_per_s", regime=None, opened=False):
     load = LoadTotal(late=0, unstarted=0, backlog_max_ns=0) if opened else None
     client = replace(client, operations=(replace(total, busy_ns=spent),), load=load)
     return replace(
-        found,
-        phase=replace(found.phase, clients=(client,)),
-        observations=replace(found.observations, series=tuple(told)),
+        found, phase=replace(found.phase, clients=(client,)), observations=replace(found.observations, series=tuple(told))
     )
 
 

@@ -21,10 +21,7 @@ def case(*, effect=0.0, spread=0.01, seed=1, blocks=8, clients=(), path="target"
     draw = np.random.default_rng(seed)
     before = {t.position + 1: t.levels[path] for t in plan.trials} if effect else {}
     runs = [
-        made.judged(
-            made.run(t),
-            {made.RATE: 100 * math.exp(draw.normal(0, spread) + effect * (before.get(t.position) == cause))},
-        )
+        made.judged(made.run(t), {made.RATE: 100 * math.exp(draw.normal(0, spread) + effect * (before.get(t.position) == cause))})
         for t in plan.trials
     ]
     return of_runs("S05", asked, plan, runs)

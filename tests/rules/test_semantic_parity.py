@@ -2,19 +2,7 @@ import dataclasses
 
 import pytest
 
-from assay.records import (
-    Direction,
-    Fact,
-    FactClass,
-    Factor,
-    Observations,
-    OperationTotal,
-    Reading,
-    Rung,
-    Severity,
-    State,
-    When,
-)
+from assay.records import Direction, Fact, FactClass, Factor, Observations, OperationTotal, Reading, Rung, Severity, State, When
 from assay.rules.semantic_parity import RULE
 from noise_cases import comparison_case, phase, run
 

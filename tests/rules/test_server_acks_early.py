@@ -123,9 +123,7 @@ def at_the_end(dirty, *, drained=64 * MIB, flushes=(0, 1), filesystem="ext4", da
         for name, values in gauges.items()
     ]
     seen = replace(
-        made.observations,
-        readings=(*made.observations.readings, written, later),
-        series=(*made.observations.series, *samples),
+        made.observations, readings=(*made.observations.readings, written, later), series=(*made.observations.series, *samples)
     )
     return RULE.check(replace(made, run=replace(made.run, places=places), observations=seen))
 

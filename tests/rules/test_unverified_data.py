@@ -21,10 +21,7 @@ def case(*phases, verify="all", kind="bulk_io", **knobs):
     found = case_of(Made(operation=phases[0].operations[0], count=640), "G06")
     spec = WorkloadSpec(name="w", kind=kind, knobs={"verify": verify, **knobs})
     return replace(
-        found,
-        phase=phases[0],
-        run=replace(found.run, phases=phases),
-        experiment=replace(found.experiment, workloads=(spec,)),
+        found, phase=phases[0], run=replace(found.run, phases=phases), experiment=replace(found.experiment, workloads=(spec,))
     )
 
 
