@@ -43,7 +43,8 @@ def hold(*rows):
         *named, found, wanted = (*row[:2], row[2:]) if isinstance(row[0], str) and len(row) > 2 else (row[0], row[1:])
         words = named[0] if named else words
         failures += [f"{words}: not {one!r}, but {found}" for one in wanted if not fits(found, one)]
-    assert failures == []
+    if failures:
+        pytest.fail("\n".join(failures))
 
 
 def fits(found, wanted):

@@ -54,7 +54,8 @@ def test_a_latency_is_bounded_from_above():
 
 def test_two_workers_share_the_time_and_one_of_them_may_be_busy():
     two = but(DEVICE, workers=2)
-    assert RULE.check(case(two, cpu_s=9.5)).state is State.PASS
+    assert RULE.check(case(two, cpu_s=8.9)).state is State.PASS
+    assert RULE.check(case(two, cpu_s=9.5)).state is State.UNVERIFIED, "all of it may be one thread's"
     assert RULE.check(case(two, cpu_s=18.5)).state is State.FAIL
     assert RULE.check(case(two, cpu_s=10.5, busiest_s=9.2)).state is State.FAIL
     assert RULE.check(case(two, cpu_s=10.5, busiest_s=9.0)).state is State.PASS, "a tick is uncertain"
