@@ -44,6 +44,7 @@ TOOL = but(READ, values={"read.bytes": 256.0 * MIB, "read.bytes_per_s": 128.0 * 
 SERVER_RUNGS = (
     ("L4", "write", 256 * MIB, "interface:eth0"),
     ("L4", "read", 3 * MIB, "interface:eth0"),
+    ("L3", "read", 256 * MIB, "interface:eth0"),
     ("L6", "read", 256 * MIB),
     ("L6", "write", 256 * MIB),
 )

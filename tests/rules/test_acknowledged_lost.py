@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
-
 from assay.records import Action, Claim, DrillEnd, Durability, Event, State, WorkloadSpec
 from assay.rules.acknowledged_lost import RULE
 from audit.case_builder import SECOND, Made, case_of, progress
+from rows import each
+from said import FAIL, PASS, UNVERIFIED, hold
 
 POWER = Event(phase="append", at_ns=3 * SECOND, on="", action=Action.POWER, for_ns=SECOND)
 KILL = replace(POWER, action=Action.KILL)
@@ -35,14 +35,8 @@ def judged(end, *events, kind="drill", other=None, noted=None):
     return RULE.applies(case) or RULE.check(case)
 
 
-def test_all_records_after_a_cut_of_the_power_pass():
-    finding = judged(DrillEnd(acknowledged=2000, intact=2000), POWER)
-    assert finding.state is State.PASS
-    assert "All 2,000 acknowledged records are intact; the power was cut once" in finding.statement
-
-
-@pytest.mark.parametrize("event", [POWER, KILL])
-@pytest.mark.parametrize("field", ["lost", "changed"])
+@each("event", POWER, KILL)
+@each("field", "lost", "changed")
 def test_one_record_that_is_not_there_fails_whatever_the_event_was(event, field):
     end = DrillEnd(acknowledged=2000, intact=1999, first_bad=7, last_bad=7, **{field: 1})
     finding = judged(end, event)
@@ -50,50 +44,42 @@ def test_one_record_that_is_not_there_fails_whatever_the_event_was(event, field)
     assert f"of 2,000 acknowledged records 1 {field} (numbers 7 to 7)" in finding.statement
 
 
-def test_without_a_cut_of_the_power_nothing_is_proved():
-    finding = judged(DrillEnd(acknowledged=2000, intact=2000), KILL)
-    assert finding.state is State.UNVERIFIED
-    assert "no power was cut" in finding.statement
-    assert judged(DrillEnd(acknowledged=5, intact=5), POWER).state is State.UNVERIFIED, "too few"
-    assert judged(None, POWER).state is State.UNVERIFIED
-
-
-@pytest.mark.parametrize("event", [POWER, KILL])
+@each("event", POWER, KILL)
 def test_records_that_nobody_could_read_are_not_lost(event):
     """The server was not back when they were looked for: nothing shows that they are gone."""
     finding = judged(DrillEnd(acknowledged=2000, intact=500, unreadable=1500, first_bad=500, last_bad=1999), event)
     assert finding.state is State.UNVERIFIED
     assert finding.relabel is None
-    assert "Nobody could read 1,500 of 2,000 acknowledged records" in finding.statement
-
-
-def test_a_lost_record_is_named_also_where_another_client_could_read_none():
-    gone = DrillEnd(acknowledged=2000, intact=1999, lost=1, first_bad=7, last_bad=7)
-    finding = judged(gone, POWER, other=DrillEnd(acknowledged=2000, unreadable=2000, first_bad=0, last_bad=1999))
-    assert finding.state is State.FAIL
-    assert "of 2,000 acknowledged records 1 lost (numbers 7 to 7)" in finding.statement
-
-
-def test_a_record_that_two_clients_look_for_counts_once():
-    finding = judged(DrillEnd(acknowledged=2000, intact=2000), POWER, other=DrillEnd(acknowledged=2000, intact=2000))
-    assert "All 2,000 acknowledged records are intact" in finding.statement
-    assert (
-        judged(DrillEnd(acknowledged=60, intact=60), POWER, other=DrillEnd(acknowledged=60, intact=60)).state is State.UNVERIFIED
-    )
-
-
-def test_a_check_that_looked_for_a_part_proves_nothing():
-    finding = judged(DrillEnd(acknowledged=500, intact=500), POWER, noted=DrillEnd(acknowledged=2000))
-    assert finding.state is State.UNVERIFIED
-    assert "Nobody looked for 1,500 of 2,000 acknowledged records" in finding.statement
-
-
-def test_records_that_were_acknowledged_after_the_cut_were_never_at_risk():
-    """2,000 records in 16 s: 25 of them before a cut at 0.2 s."""
-    finding = judged(DrillEnd(acknowledged=2000, intact=2000), replace(POWER, at_ns=SECOND // 5))
-    assert finding.state is State.UNVERIFIED
-    assert "were acknowledged before the power was cut" in finding.statement
+    assert "1,500 of 2,000" in finding.statement
 
 
 def test_other_workloads_have_no_acknowledged_records():
     assert "no drill" in judged(None, kind="bulk_io")
+
+
+def test_states():
+    hold(
+        ("all records after a cut of the power pass", judged(DrillEnd(acknowledged=2000, intact=2000), POWER), PASS, "2,000"),
+        "without a cut of the power nothing is proved",
+        (judged(DrillEnd(acknowledged=2000, intact=2000), KILL), UNVERIFIED),
+        (judged(DrillEnd(acknowledged=5, intact=5), POWER), UNVERIFIED),
+        (judged(None, POWER), UNVERIFIED),
+        "a lost record is named also where another client could read none",
+        (
+            judged(
+                DrillEnd(acknowledged=2000, intact=1999, lost=1, first_bad=7, last_bad=7),
+                POWER,
+                other=DrillEnd(acknowledged=2000, unreadable=2000, first_bad=0, last_bad=1999),
+            ),
+            FAIL,
+            "2,000",
+        ),
+        "a record that two clients look for counts once",
+        (judged(DrillEnd(acknowledged=2000, intact=2000), POWER, other=DrillEnd(acknowledged=2000, intact=2000)), "2,000"),
+        (judged(DrillEnd(acknowledged=60, intact=60), POWER, other=DrillEnd(acknowledged=60, intact=60)), UNVERIFIED),
+        "a check that looked for a part proves nothing",
+        (judged(DrillEnd(acknowledged=500, intact=500), POWER, noted=DrillEnd(acknowledged=2000)), UNVERIFIED, "1,500 of 2,000"),
+        # 2,000 records in 16 s: 25 of them before a cut at 0.2 s.
+        "records that were acknowledged after the cut were never at risk",
+        (judged(DrillEnd(acknowledged=2000, intact=2000), replace(POWER, at_ns=SECOND // 5)), UNVERIFIED),
+    )

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
-
-from assay.records import Claim, Severity, State, Tier, WorkloadSpec
+from assay.records import Claim, State, Tier, WorkloadSpec
 from assay.rules.application_cache import RULE
 from audit.case_builder import Made, case_of
+from rows import each
+from said import FAIL, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
 from server_cases import served
 
 DEVICE = Claim(tier=Tier.DEVICE)
@@ -27,31 +27,9 @@ def judged(*args, **kwargs):
     return RULE.check(one)
 
 
-def test_one_key_that_is_answered_faster_shows_a_cache():
-    found = judged(3.0)
-    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "3.0 times as fast" in found.detail
-    assert judged(3.0, claim=Claim()).severity is Severity.NOTES
-
-
-def test_of_a_time_less_is_faster():
-    assert judged(1 / 3, figure="elapsed_ns", own=1e9).state is State.FAIL
-    assert judged(3.0, figure="elapsed_ns", own=1e9).state is State.PASS
-
-
-@pytest.mark.parametrize(("times", "state"), [(0.5, State.PASS), (1.1, State.PASS), (1.3, State.UNVERIFIED)])
+@each("times state", (0.5, State.PASS), (1.1, State.PASS), (1.3, State.UNVERIFIED))
 def test_what_makes_no_difference_passes_and_a_little_is_too_little_to_tell(times, state):
     assert judged(times).state is state
-
-
-def test_without_its_figure_it_is_unverified():
-    assert judged(None).state is State.UNVERIFIED
-
-
-def test_a_claim_of_the_servers_storage_is_told_how_to_ask():
-    found = RULE.check(served("T10", claim=DEVICE))
-    assert found.state is State.UNVERIFIED
-    assert 'variables.same_key_of = "w"' in found.statement
 
 
 def test_it_is_asked_of_reads_that_are_repeated_and_not_of_the_repetition():
@@ -61,3 +39,16 @@ def test_it_is_asked_of_reads_that_are_repeated_and_not_of_the_repetition():
     one = case(2.0)
     one = replace(one, measure=replace(one.measure, workload="same"))
     assert RULE.applies(one) == "the repetition with one key itself"
+
+
+def test_states():
+    hold(
+        "one key that is answered faster shows a cache",
+        (judged(3.0), FAIL, QUALIFIES, "3.0"),
+        (judged(3.0, claim=Claim()), NOTES),
+        "of a time less is faster",
+        (judged(1 / 3, figure="elapsed_ns", own=1e9), FAIL),
+        (judged(3.0, figure="elapsed_ns", own=1e9), PASS),
+        ("without its figure it is unverified", judged(None), UNVERIFIED),
+        ("a claim of the servers storage is told how to ask", RULE.check(served("T10", claim=DEVICE)), UNVERIFIED),
+    )

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-import pytest
-
 from assay.evidence import ladder
-from assay.records import Claim, Direction, Durability, Rung, Severity, Span, State, Tier
+from assay.records import Claim, Direction, Durability, Rung, Span, State, Tier
 from assay.rules.attribution import RULE
 from audit.case_builder import MIB, SECOND, Made, Seen, but, case_of, gauge
+from rows import each
+from said import FAIL, NOTES, PASS, UNVERIFIED, hold
 
 DEVICE = Claim(tier=Tier.DEVICE)
 READS = Made(claim=DEVICE, seen=Seen(storage_bytes=256 * MIB, lower_bytes=256 * MIB))
@@ -18,33 +18,13 @@ def judged(made, **changes):
     return RULE.check(case_of(but(made, **changes), "E03"))
 
 
-def test_a_device_of_our_own_passes():
-    found = RULE.check(case_of(but(READS, before_bytes=1), "E03"))
-    assert (found.state, found.observed["own_bytes"]) == (State.PASS, 256 * MIB - 1)
-
-
-@pytest.mark.parametrize("before", [2 * MIB, 12 * MIB])
+@each("before", 2 * MIB, 12 * MIB)
 def test_a_little_of_others_is_taken_off(before):
     found = judged(READS, before_bytes=before)
     assert (found.state, found.observed["own_bytes"]) == (State.PASS, 256 * MIB - before)
 
 
-def test_much_of_others_switches_to_the_account_of_the_processes():
-    found = judged(READS, before_bytes=40 * MIB, lower_bytes=296 * MIB)
-    assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)
-    assert found.observed["account"] == "the account of its processes (/proc/PID/io)"
-    assert found.observed["account_bytes"] == 256 * MIB
-
-
-def test_without_another_account_it_is_not_known():
-    found = judged(READS, before_bytes=40 * MIB, storage_bytes=None)
-    assert found.state is State.UNVERIFIED
-    assert "no account of its own" in found.statement
-
-
-@pytest.mark.parametrize(
-    ("knobs", "flushed", "state"), [({}, False, State.UNVERIFIED), ({}, True, State.FAIL), ({"direct": True}, False, State.FAIL)]
-)
+@each("knobs flushed state", ({}, False, State.UNVERIFIED), ({}, True, State.FAIL), ({"direct": True}, False, State.FAIL))
 def test_the_processes_account_of_writes_counts_where_they_were_written_at_once(knobs, flushed, state):
     assert judged(READS, operation="write", before_bytes=40 * MIB, knobs=knobs, flush_in_clock=flushed).state is state
 
@@ -58,14 +38,7 @@ def test_the_group_of_the_trial_goes_before_the_processes():
     assert (found.observed["account"], found.observed["account_bytes"]) == ("the account of the trial's control group", 250 * MIB)
 
 
-def test_an_unwatched_device_is_not_known():
-    case = case_of(READS, "E03")
-    assert RULE.check(case).state is State.UNVERIFIED
-
-
-@pytest.mark.parametrize(
-    ("claim", "devices", "applies"), [(DEVICE, ("vda",), True), (Claim(), ("vda",), False), (DEVICE, (), False)]
-)
+@each("claim devices applies", (DEVICE, ("vda",), True), (Claim(), ("vda",), False), (DEVICE, (), False))
 def test_it_applies_where_a_device_is_claimed_and_there_is_one(claim, devices, applies):
     made = but(READS, claim=claim, devices=devices or ("vda",))
     case = case_of(made, "E03")
@@ -84,3 +57,20 @@ def test_the_idle_baseline_of_the_next_phase_counts_as_well():
     seen = replace(case.observations, readings=(*case.observations.readings, *later))
     step = ladder.lowest_device(case.phase, seen, Direction.READ)
     assert step.other_processes_bytes == 20 * MIB
+
+
+def test_states():
+    hold(
+        "a device of our own passes",
+        (RULE.check(case_of(but(READS, before_bytes=1), "E03")), PASS, {"own_bytes": 256 * MIB - 1}),
+        "much of others switches to the account of the processes",
+        (
+            judged(READS, before_bytes=40 * MIB, lower_bytes=296 * MIB),
+            FAIL,
+            NOTES,
+            {"account": "the account of its processes (/proc/PID/io)"},
+            {"account_bytes": 256 * MIB},
+        ),
+        ("without another account it is not known", judged(READS, before_bytes=40 * MIB, storage_bytes=None), UNVERIFIED),
+        ("an unwatched device is not known", RULE.check(case_of(READS, "E03")), UNVERIFIED),
+    )

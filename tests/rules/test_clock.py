@@ -3,13 +3,14 @@
 from array import array
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.records import Fact, FactClass, HostClock, Observations, PhaseHost, Series, Severity, State, When
 from assay.rules.clock import RULE
 from audit.case_builder import SECOND, Made, case_of
+from rows import each
+from said import FAIL, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
 
 
 def case(sources=("tsc", "tsc"), booted=(100.0, 100.0, 100.0), hosts=("local",), error_ns=0, errors_ns=None, **made):
@@ -52,15 +53,8 @@ def boot_times(host, booted):
 
 def test_one_clock_throughout_passes():
     found = RULE.check(case())
-    assert found.statement == "Clock source tsc throughout; wall clock not set."
     assert found.state is State.PASS
     assert "without time" in (RULE.applies(case(figure="count")) or "")
-
-
-def test_another_source_after_qualifies():
-    found = RULE.check(case(sources=("tsc", "hpet")))
-    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert found.relabel == "timed by a clock that changed from tsc to hpet"
 
 
 def test_a_wall_clock_that_was_set_spoils_a_external_tools_time_and_not_ours():
@@ -77,35 +71,16 @@ def test_a_step_of_some_milliseconds_spoils_a_short_time_only():
     assert RULE.check(case(booted=(100.0, 100.0005))).state is State.PASS
 
 
-def test_a_step_that_is_little_against_the_time_is_forgiven():
-    long = case(booted=(100.0, 101.0), values={"read.elapsed_ns": 1e9}, figure="elapsed_ns", seconds=1000.0)
-    assert RULE.check(long).state is State.PASS
-
-
-@pytest.mark.parametrize(
-    ("error_ns", "state", "severity"),
-    [
-        (SECOND // 1000, State.PASS, None),
-        (SECOND // 100, State.FAIL, Severity.QUALIFIES),
-        (SECOND // 10, State.FAIL, Severity.INVALIDATES),
-    ],
+@each(
+    "error_ns state severity",
+    (SECOND // 1000, State.PASS, None),
+    (SECOND // 100, State.FAIL, Severity.QUALIFIES),
+    (SECOND // 10, State.FAIL, Severity.INVALIDATES),
 )
 def test_hosts_must_agree_on_the_time(error_ns, state, severity):
     found = RULE.check(case(hosts=("a", "b"), error_ns=error_ns))
     assert found.state is state
     assert severity is None or found.severity is severity
-
-
-def test_the_host_whose_clock_is_known_least_is_named():
-    found = RULE.check(case(hosts=("a", "bb", "ccc"), errors_ns={"a": 0, "bb": SECOND // 50, "ccc": SECOND // 1000}))
-    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "Least known: bb." in found.statement
-    assert found.observed["error_share"] == pytest.approx(0.021)
-
-
-def test_one_per_cent_of_the_phase_is_too_much():
-    assert RULE.check(case(hosts=("a", "bb"), errors_ns={"a": 0, "bb": SECOND // 100})).state is State.FAIL
-    assert RULE.check(case(hosts=("a", "bb"), errors_ns={"a": 0, "bb": SECOND // 101})).state is State.PASS
 
 
 def test_clocks_that_differ_are_fine_where_the_difference_is_known():
@@ -115,11 +90,6 @@ def test_clocks_that_differ_are_fine_where_the_difference_is_known():
         for number, part in enumerate(one.phase.hosts)
     )
     assert RULE.check(replace(one, phase=replace(one.phase, hosts=parts))).state is State.PASS
-
-
-def test_a_clock_that_was_never_compared_is_unverified():
-    found = RULE.check(case(hosts=("a", "bb"), errors_ns={"a": 0}))
-    assert (found.state, found.statement) == (State.UNVERIFIED, "Clocks never compared: bb.")
 
 
 def test_a_host_that_tells_nothing_of_its_clock_is_named():
@@ -144,12 +114,25 @@ def test_the_error_of_one_host_is_of_no_concern(error_ns):
     assert RULE.check(case(hosts=("a", "a"), error_ns=error_ns)).state is State.PASS
 
 
-def test_a_slow_source_is_a_note():
-    found = RULE.check(case(sources=("acpi_pm", "acpi_pm")))
-    assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)
-
-
-def test_what_nobody_read_is_unverified_and_half_of_it_is_said():
-    assert RULE.check(case(sources=(), booted=())).state is State.UNVERIFIED
-    assert "wall clock unknown" in RULE.check(case(booted=())).statement
-    assert RULE.check(case(sources=("tsc",))).state is State.PASS, "a watched command has no look after"
+def test_states():
+    hold(
+        ("another source after qualifies", RULE.check(case(sources=("tsc", "hpet"))), FAIL, QUALIFIES),
+        "a step that is little against the time is forgiven",
+        (RULE.check(case(booted=(100.0, 101.0), values={"read.elapsed_ns": 1e9}, figure="elapsed_ns", seconds=1000.0)), PASS),
+        "the host whose clock is known least is named",
+        (
+            RULE.check(case(hosts=("a", "bb", "ccc"), errors_ns={"a": 0, "bb": SECOND // 50, "ccc": SECOND // 1000})),
+            FAIL,
+            QUALIFIES,
+            {"error_share": 0.021},
+        ),
+        "one per cent of the phase is too much",
+        (RULE.check(case(hosts=("a", "bb"), errors_ns={"a": 0, "bb": SECOND // 100})), FAIL),
+        (RULE.check(case(hosts=("a", "bb"), errors_ns={"a": 0, "bb": SECOND // 101})), PASS),
+        ("a clock that was never compared is unverified", RULE.check(case(hosts=("a", "bb"), errors_ns={"a": 0})), UNVERIFIED),
+        ("a slow source is a note", RULE.check(case(sources=("acpi_pm", "acpi_pm"))), FAIL, NOTES),
+        "what nobody read is unverified and half of it is said",
+        (RULE.check(case(sources=(), booted=())), UNVERIFIED),
+        (RULE.check(case(booted=())), "wall clock unknown"),
+        (RULE.check(case(sources=("tsc",))), PASS),
+    )

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
-
 from assay.records import Claim, Load, LoadTotal, Severity, State
 from assay.rules.coordinated_omission import RULE
 from audit.case_builder import Made, case_of
+from rows import each
+from said import FAIL, PASS, UNVERIFIED, hold
 
 OPEN = Claim(load=Load.OPEN)
 MS = 1_000_000
@@ -20,23 +20,17 @@ def case(*, rated=False, argv=None, **made):
     return replace(found, phase=replace(found.phase, clients=tuple(replace(one, load=load) for one in found.phase.clients)))
 
 
-@pytest.mark.parametrize("claim", [Claim(), Claim(load=Load.CLOSED)])
+@each("claim", Claim(), Claim(load=Load.CLOSED))
 def test_users_who_wait_are_no_fault(claim):
     assert RULE.applies(case(claim=claim)).startswith("load = open is not claimed")
     assert RULE.applies(case()) is None
 
 
-def test_what_was_due_at_times_of_its_own_passes():
-    assert RULE.check(case(rated=True)).state is State.PASS
-
-
-@pytest.mark.parametrize(
-    ("figure", "severity"),
-    [
-        ("latency_p99_ns", Severity.INVALIDATES),
-        ("ops_per_s", Severity.INVALIDATES),
-        ("cpu_ns_per_op", Severity.NOTES),
-    ],
+@each(
+    "figure severity",
+    ("latency_p99_ns", Severity.INVALIDATES),
+    ("ops_per_s", Severity.INVALIDATES),
+    ("cpu_ns_per_op", Severity.NOTES),
 )
 def test_a_closed_loop_is_not_open(figure, severity):
     one = case(figure=figure)
@@ -46,15 +40,6 @@ def test_a_closed_loop_is_not_open(figure, severity):
         assert (found.bound.low, found.bound.high) == (one.value, None)
     else:
         assert found.bound is None
-
-
-def test_what_a_stall_left_out_is_counted():
-    """999 operations of 0.5 ms and one of 500.5 ms in a second: one a millisecond, so 499 more would have waited."""
-    latencies = (MS // 2,) * 999 + (500 * MS + MS // 2,)
-    found = RULE.check(case(count=1000, seconds=1.0, latencies_ns=latencies))
-    assert found.observed["interval_ns"] == MS
-    assert found.observed["missing_share"] == pytest.approx(0.499)
-    assert "One operation every 1 ms in each place; 49.9 % more would have waited" in found.statement
 
 
 def test_workers_that_each_take_as_long_as_their_interval_left_nothing_out():
@@ -72,23 +57,9 @@ def told(longest_ms, *, count=1000.0, **more):
     return case(values=values, **{"argv": ("/usr/bin/fio", "--rate_iops=100", "--rw=read"), **more})
 
 
-def test_a_paced_tool_whose_longest_latency_is_below_its_interval_left_nothing_out():
-    found = RULE.check(told(9.0))
-    assert (found.state, found.observed["interval_ns"]) == (State.PASS, 10 * MS)
-
-
-@pytest.mark.parametrize(("longest", "state"), [(60.0, State.UNVERIFIED), (110.0, State.UNVERIFIED), (130.0, State.FAIL)])
+@each("longest state", (60.0, State.UNVERIFIED), (110.0, State.UNVERIFIED), (130.0, State.FAIL))
 def test_the_longest_latency_alone_may_leave_out_more_than_lie_beyond_the_percentile(longest, state):
     assert RULE.check(told(longest)).state is state
-
-
-def test_of_a_mean_and_of_the_longest_nothing_may_be_missing():
-    assert RULE.check(told(30.0, figure="latency_max_ns")).state is State.FAIL
-
-
-def test_a_tool_that_does_not_tell_its_longest_latency_is_unverified():
-    silent = case(values={"read.latency_p99_ns": 2.0 * MS}, argv=("fio", "--rate_iops=100"))
-    assert RULE.check(silent).state is State.UNVERIFIED
 
 
 def test_where_no_load_is_claimed_a_paced_tool_gets_a_note():
@@ -99,12 +70,31 @@ def test_where_no_load_is_claimed_a_paced_tool_gets_a_note():
     assert RULE.applies(told(130.0, claim=Claim(load=Load.CLOSED))) is not None
 
 
-@pytest.mark.parametrize("argv", [("fio", "--rw=read"), ("/usr/bin/fio", "--rate_iops=100,200"), ("dd",)])
+@each("argv", ("fio", "--rw=read"), ("/usr/bin/fio", "--rate_iops=100,200"), ("dd",))
 def test_tools_that_wait_for_their_answers(argv):
     found = RULE.check(case(values={"read.latency_p99_ns": 2.0 * MS}, argv=argv))
     assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
 
 
-@pytest.mark.parametrize("argv", [("wrk2", "-R100"), ("sh", "-c", "fio --rw=read"), None])
+@each("argv", ("wrk2", "-R100"), ("sh", "-c", "fio --rw=read"), None)
 def test_of_other_tools_it_is_not_known(argv):
     assert RULE.check(case(values={"read.latency_p99_ns": 2.0 * MS}, argv=argv)).state is State.UNVERIFIED
+
+
+def test_states():
+    hold(
+        ("what was due at times of its own passes", RULE.check(case(rated=True)), PASS),
+        # 999 operations of 0.5 ms and one of 500.5 ms in a second: one a millisecond, so 499 more would have waited.
+        "what a stall left out is counted",
+        (
+            RULE.check(case(count=1000, seconds=1.0, latencies_ns=(MS // 2,) * 999 + (500 * MS + MS // 2,))),
+            {"interval_ns": MS},
+            {"missing_share": 0.499},
+            "1 ms",
+        ),
+        "a paced tool whose longest latency is below its interval left nothing out",
+        (RULE.check(told(9.0)), PASS, {"interval_ns": 10 * MS}),
+        ("of a mean and of the longest nothing may be missing", RULE.check(told(30.0, figure="latency_max_ns")), FAIL),
+        "a tool that does not tell its longest latency is unverified",
+        (RULE.check(case(values={"read.latency_p99_ns": 2.0 * MS}, argv=("fio", "--rate_iops=100"))), UNVERIFIED),
+    )

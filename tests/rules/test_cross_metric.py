@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from assay.records import Direction, Measure, Rung, Severity, State, WorkloadSpec
+from assay.records import Direction, Measure, Rung, Severity, WorkloadSpec
 from assay.rules.cross_metric import RULE
 from audit.case_builder import Made, case_of, reading
+from said import FAIL, INVALIDATES, NOT_ASKED, PASS, QUALIFIES, high, hold
 
 MIB = 1 << 20
 
@@ -20,13 +21,6 @@ def random_against_sequential(sequential):
     made = Made(operation="random_read", knobs={"record_size": 4096, "cache": "cold"})
     other = Measure(workload="s", operation="read", figure="bytes_per_s")
     return case(made, other, {"record_size": MIB, "cache": "cold"}, sequential)
-
-
-def test_random_above_sequential_is_bounded_or_invalid():
-    assert RULE.check(random_against_sequential(256 * MIB * 0.97)).state is State.PASS
-    small = RULE.check(random_against_sequential(200 * MIB))
-    assert (small.state, small.severity, small.bound.high) == (State.FAIL, Severity.QUALIFIES, 200 * MIB)
-    assert RULE.check(random_against_sequential(100 * MIB)).severity is Severity.INVALIDATES
 
 
 def test_of_a_external_tools_measures_nobody_knows_how_many_requests_were_in_flight():
@@ -50,12 +44,6 @@ def both_read_from_storage(random_bytes, sequential_bytes):
     return replace(bad, run=replace(bad.run, phases=(ours, other)), phase=ours, observations=seen)
 
 
-def test_memory_knows_no_order_of_random_and_sequential():
-    assert RULE.applies(both_read_from_storage(0, 4096))
-    one_from_memory = RULE.check(both_read_from_storage(0, 256 * MIB))
-    assert (one_from_memory.state, one_from_memory.severity) == (State.FAIL, Severity.INVALIDATES)
-
-
 def test_first_writes_are_no_ceiling_for_overwrites():
     def applies(workload, **knobs):
         made = Made(operation="random_write", knobs={"record_size": 4096} | knobs)
@@ -67,20 +55,6 @@ def test_first_writes_are_no_ceiling_for_overwrites():
     assert applies("s") is None
 
 
-def test_flushed_above_unflushed():
-    made = Made(operation="write", knobs={"record_size": 4096, "flush": "each"})
-    other = Measure(workload="s", operation="write", figure="bytes_per_s")
-    finding = RULE.check(case(made, other, {"record_size": 4096, "flush": "none"}, 10 * MIB))
-    assert finding.state is State.FAIL
-    assert "durable not above volatile" in finding.statement
-
-
-def test_cold_above_warm():
-    made = Made(knobs={"record_size": MIB, "cache": "cold"})
-    other = Measure(workload="s", operation="read", figure="bytes_per_s")
-    assert RULE.check(case(made, other, {"record_size": MIB, "cache": "warm"}, 10 * MIB)).state is State.FAIL
-
-
 def test_more_random_reads_in_flight_than_sequential_ones_are_not_compared():
     made = Made(operation="random_read", knobs={"record_size": 4096, "ioengine": "io_uring", "depth": 32})
     other = Measure(workload="s", operation="read", figure="bytes_per_s")
@@ -88,8 +62,50 @@ def test_more_random_reads_in_flight_than_sequential_ones_are_not_compared():
     assert RULE.applies(case(made, other, {"record_size": 4096, "ioengine": "io_uring", "depth": 32}, MIB)) is None
 
 
-def test_unlike_measures_are_not_compared():
-    made = Made(operation="random_read", knobs={"record_size": 4096, "cache": "cold", "direct": True})
-    other = Measure(workload="s", operation="read", figure="bytes_per_s")
-    assert RULE.applies(case(made, other, {"record_size": MIB, "cache": "cold"}, MIB))
-    assert RULE.applies(case_of(Made(figure="latency_p99_ns"), "L08")) == "not a rate"
+def test_states():
+    hold(
+        "random above sequential is bounded or invalid",
+        (RULE.check(random_against_sequential(256 * MIB * 0.97)), PASS),
+        (RULE.check(random_against_sequential(200 * MIB)), FAIL, QUALIFIES, high(200 * MIB)),
+        (RULE.check(random_against_sequential(100 * MIB)), INVALIDATES),
+        "memory knows no order of random and sequential",
+        (RULE.applies(both_read_from_storage(0, 4096)), NOT_ASKED),
+        (RULE.check(both_read_from_storage(0, 256 * MIB)), FAIL, INVALIDATES),
+        "flushed above unflushed",
+        (
+            RULE.check(
+                case(
+                    Made(operation="write", knobs={"record_size": 4096, "flush": "each"}),
+                    Measure(workload="s", operation="write", figure="bytes_per_s"),
+                    {"record_size": 4096, "flush": "none"},
+                    10 * MIB,
+                )
+            ),
+            FAIL,
+        ),
+        "cold above warm",
+        (
+            RULE.check(
+                case(
+                    Made(knobs={"record_size": MIB, "cache": "cold"}),
+                    Measure(workload="s", operation="read", figure="bytes_per_s"),
+                    {"record_size": MIB, "cache": "warm"},
+                    10 * MIB,
+                )
+            ),
+            FAIL,
+        ),
+        "unlike measures are not compared",
+        (
+            RULE.applies(
+                case(
+                    Made(operation="random_read", knobs={"record_size": 4096, "cache": "cold", "direct": True}),
+                    Measure(workload="s", operation="read", figure="bytes_per_s"),
+                    {"record_size": MIB, "cache": "cold"},
+                    MIB,
+                )
+            ),
+            NOT_ASKED,
+        ),
+        (RULE.applies(case_of(Made(figure="latency_p99_ns"), "L08")), NOT_ASKED),
+    )

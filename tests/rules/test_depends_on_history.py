@@ -3,8 +3,6 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 import notebook_records as made
 from assay.answer.answer import leads
 from assay.answer.doubts import doubts
@@ -15,6 +13,8 @@ from assay.laboratory.results import answered
 from assay.records import Change, HostClock, Results, Severity, State, VerdictState
 from assay.rulekit.chronology import in_order
 from assay.rules.depends_on_history import RULE
+from rows import each
+from said import ASKED, FAIL, NOT_ASKED, PASS, QUALIFIES, hold
 
 JOURNAL = (30_000.0, 31_000.0, 29_000.0, 30_500.0, 29_500.0)
 HISTORY = (28_763.0, 2_231.0, 2_112.0, 2_065.0, 1_995.0)
@@ -41,34 +41,18 @@ def case(**arms):
 
 def case_of(found):
     return ExperimentCase(
-        subject="experiment",
-        experiment=found.experiment,
-        plan=found.plan,
-        runs=found.runs,
-        thresholds=limits.thresholds("S14"),
+        subject="experiment", experiment=found.experiment, plan=found.plan, runs=found.runs, thresholds=limits.thresholds("S14")
     )
 
 
 def test_a_first_run_apart_qualifies_the_figure_of_one_arm():
     found = RULE.check(case(here=HISTORY))
     assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "the first run is 13.7 times the mean of the other 4" in found.statement
+    assert "13.7" in found.statement
     assert tuple(found.observed) == (made.RATE,)
 
 
-def test_of_two_arms_it_names_the_one_that_changes():
-    found = RULE.check(case(journal=JOURNAL, none=HISTORY))
-    assert found.state is State.FAIL
-    assert "target = none" in found.statement
-
-
-def test_a_slope_over_the_order_is_found_within_a_narrow_interval():
-    found = RULE.check(case(here=tuple(1000 * 0.9**place * (1 + place % 2 / 200) for place in range(8))))
-    assert found.state is State.FAIL
-    assert "from the first to the last run 0.4" in found.statement
-
-
-@pytest.mark.parametrize("values", [(100.0, 900.0, 300.0), (30_147.0, 1_314.0, 697.0, 460.0)])
+@each("values", (100.0, 900.0, 300.0), (30_147.0, 1_314.0, 697.0, 460.0))
 def test_an_interval_over_a_factor_above_three_is_enough(values):
     statement = RULE.check(case(here=values)).statement
     assert "95 % interval over a factor of" in statement
@@ -80,16 +64,7 @@ def test_runs_that_disagree_without_an_order_are_not_called_a_history():
     assert "does not explain" not in RULE.check(case(here=HISTORY)).statement
 
 
-def test_runs_that_begin_alike_pass():
-    assert RULE.check(case(journal=JOURNAL, other=JOURNAL[::-1])).state is State.PASS
-
-
-def test_too_few_runs_are_no_case():
-    assert "3 runs" in RULE.applies(case(here=HISTORY[:2]))
-    assert RULE.applies(case(here=HISTORY[:3])) is None
-
-
-@pytest.mark.parametrize(("values", "state"), [(HISTORY, VerdictState.BOUNDED), (JOURNAL, VerdictState.SOUND)])
+@each("values state", (HISTORY, VerdictState.BOUNDED), (JOURNAL, VerdictState.SOUND))
 def test_the_headline_and_its_row_are_no_plain_sound(values, state):
     found = answered(results(here=values), lambda run: made.observations())
     assert [one.state for one in leads(found)] == [state]
@@ -127,15 +102,7 @@ def set_back(found, seconds, after):
     return replace(found, runs=tuple(moved(one) for one in found.runs))
 
 
-def test_a_wall_clock_that_was_set_back_changes_no_order():
-    """By the wall clock the fourth and fifth run would be the first ones."""
-    found = RULE.check(case_of(set_back(results(here=HISTORY), 172_800, 3)))
-    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "the first run is 13.7 times the mean of the other 4" in found.statement
-    assert "set back by at least 1.73e+05 s" in found.statement
-
-
-@pytest.mark.parametrize("values", [JOURNAL, JOURNAL[:2]])
+@each("values", JOURNAL, JOURNAL[:2])
 def test_a_wall_clock_that_was_set_back_is_noted_with_one_arm(values):
     found = set_back(results(here=values), 3_600, 1)
     assert RULE.applies(case_of(found)) is None
@@ -157,3 +124,18 @@ def test_a_trial_that_was_done_later_is_no_clock_that_was_set_back():
     ordered = in_order(runs)
     assert [one.run.trial.position for one in ordered] == [1, 3, 4, 5, 2]
     assert RULE.check(case_of(replace(found, runs=tuple(runs)))).state is State.PASS
+
+
+def test_states():
+    hold(
+        ("of two arms it names the one that changes", RULE.check(case(journal=JOURNAL, none=HISTORY)), FAIL),
+        "a slope over the order is found within a narrow interval",
+        (RULE.check(case(here=tuple(1000 * 0.9**place * (1 + place % 2 / 200) for place in range(8)))), FAIL, "0.4"),
+        ("runs that begin alike pass", RULE.check(case(journal=JOURNAL, other=JOURNAL[::-1])), PASS),
+        "too few runs are no case",
+        (RULE.applies(case(here=HISTORY[:2])), NOT_ASKED),
+        (RULE.applies(case(here=HISTORY[:3])), ASKED),
+        # By the wall clock the fourth and fifth run would be the first ones.
+        "a wall clock that was set back changes no order",
+        (RULE.check(case_of(set_back(results(here=HISTORY), 172_800, 3))), FAIL, QUALIFIES, "13.7", "1.73"),
+    )

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Durability, Fact, FactClass, Severity, State, Tier, When
+from assay.records import Claim, Durability, Fact, FactClass, State, Tier, When
 from assay.rules.dirty_at_stop import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
+from said import ASKED, FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, UNVERIFIED, high, hold, low
 
 STABLE = Claim(durability=Durability.STABLE_MEDIA)
 UNSYNCED = Made(operation="write", count=128, seconds=0.108, claim=STABLE, seen=Seen(dirty_bytes=128 * MIB))
@@ -14,51 +15,6 @@ UNSYNCED = Made(operation="write", count=128, seconds=0.108, claim=STABLE, seen=
 
 def judged(made):
     return RULE.check(case_of(made, "D01"))
-
-
-def test_unsynced_write_without_a_drain_is_invalid():
-    finding = judged(UNSYNCED)
-    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert finding.relabel == "write into memory: dirty when the clock stopped, and no drain timed"
-    assert finding.detail == "100 % dirty"
-    assert finding.bound.low == pytest.approx(0)
-
-
-def test_charged_drain_makes_it_a_note_with_the_durable_bound():
-    finding = judged(but(UNSYNCED, drain_s=1.2))
-    assert (finding.state, finding.severity) == (State.FAIL, Severity.NOTES)
-    assert finding.bound.high == pytest.approx(128 * MIB / 1.308)
-    assert "drain of 1.20 s is charged" in finding.statement
-
-
-def test_device_claim_needs_it_too():
-    made = but(UNSYNCED, claim=Claim(tier=Tier.DEVICE))
-    assert judged(made).severity is Severity.INVALIDATES
-
-
-def test_no_claim_makes_it_a_note_that_says_memory():
-    finding = judged(but(UNSYNCED, claim=Claim()))
-    assert finding.severity is Severity.NOTES
-    assert "into memory" in finding.relabel
-
-
-def test_synced_write_passes():
-    assert judged(but(UNSYNCED, dirty_bytes=0, drain_s=0.001)).state is State.PASS
-
-
-def test_dirty_image_below_a_loop_device_counts():
-    assert judged(but(UNSYNCED, dirty_bytes=0, backing_dirty_bytes=64 * MIB)).state is State.FAIL
-
-
-def test_drain_stands_in_where_no_pages_were_watched():
-    assert judged(but(UNSYNCED, dirty_bytes=None, drain_s=0.5)).state is State.PASS
-    assert judged(but(UNSYNCED, dirty_bytes=None)).state is State.UNVERIFIED
-
-
-def test_applies_to_what_writes():
-    assert RULE.applies(case_of(Made(), "D01")) == "not a write"
-    assert RULE.applies(case_of(Made(operation="create"), "D01"))
-    assert RULE.applies(case_of(Made(operation="create", claim=STABLE), "D01")) is None
 
 
 def test_a_file_that_was_made_within_the_clock_had_nothing_dirty_before_it():
@@ -76,3 +32,22 @@ def test_of_very_many_files_each_one_looked_at_stands_for_some():
     seen = replace(case.observations, facts=(*case.observations.facts, sampled))
     assert RULE.check(replace(case, observations=seen)).observed["dirty_share"] == pytest.approx(1, rel=1e-6)
     assert RULE.check(case).observed["dirty_share"] == pytest.approx(0.2, rel=1e-6)
+
+
+def test_states():
+    hold(
+        ("unsynced write without a drain is invalid", judged(UNSYNCED), FAIL, INVALIDATES, "100 %", low(0)),
+        "charged drain makes it a note with the durable bound",
+        (judged(but(UNSYNCED, drain_s=1.2)), FAIL, NOTES, high(128 * MIB / 1.308), "1.20 s"),
+        ("device claim needs it too", judged(but(UNSYNCED, claim=Claim(tier=Tier.DEVICE))), INVALIDATES),
+        ("no claim makes it a note that says memory", judged(but(UNSYNCED, claim=Claim())), NOTES, "into memory"),
+        ("synced write passes", judged(but(UNSYNCED, dirty_bytes=0, drain_s=0.001)), PASS),
+        ("dirty image below a loop device counts", judged(but(UNSYNCED, dirty_bytes=0, backing_dirty_bytes=64 * MIB)), FAIL),
+        "drain stands in where no pages were watched",
+        (judged(but(UNSYNCED, dirty_bytes=None, drain_s=0.5)), PASS),
+        (judged(but(UNSYNCED, dirty_bytes=None)), UNVERIFIED),
+        "applies to what writes",
+        (RULE.applies(case_of(Made(), "D01")), NOT_ASKED),
+        (RULE.applies(case_of(Made(operation="create"), "D01")), NOT_ASKED),
+        (RULE.applies(case_of(Made(operation="create", claim=STABLE), "D01")), ASKED),
+    )

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-import pytest
-
-from assay.records import Severity, State
+from assay.records import State
 from assay.rules.end_cpu import RULE
 from audit.case_builder import Made, case_of
 from network_cases import SECOND, SECONDS, SERVER_PID, between
+from rows import each
+from said import ASKED, FAIL, NOT_ASKED, NOTES, PASS, hold
 
 TIME = SECONDS * SECOND
 
@@ -25,49 +25,15 @@ def judged(*gauges, **more):
     return RULE.check(between("L12", gauges=gauges, **more))
 
 
-def test_a_cpu_that_both_ends_share():
-    found = judged(*cpu(0, 0.98, 0.15), ran(100, 0, 0.45), ran(SERVER_PID, 0, 0.38))
-    assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)
-    assert found.relabel == "limited by a CPU that both ends share"
-    assert "CPU 0 98 % busy (the load 45 %, the server 38 %, soft interrupts 15 %)" in found.statement
-
-
-@pytest.mark.parametrize(
-    ("load", "server", "words"),
-    [
-        (0.97, 0.5, "limited by the CPU of the load"),
-        (0.5, 0.97, "limited by the CPU of the server"),
-        (0.97, 0.97, "limited by the CPUs of both ends"),
-    ],
+@each(
+    "load server words",
+    (0.97, 0.5, "limited by the CPU of the load"),
+    (0.5, 0.97, "limited by the CPU of the server"),
+    (0.97, 0.97, "limited by the CPUs of both ends"),
 )
 def test_a_cpu_of_one_end(load, server, words):
     found = judged(*cpu(0, load), *cpu(1, server), ran(100, 0, load), ran(SERVER_PID, 1, server))
     assert found.relabel == words
-
-
-def test_soft_interrupts_alone_fill_a_cpu():
-    found = judged(*cpu(0, 0.95, 0.9), *cpu(1, 0.4), ran(100, 1, 0.3))
-    assert found.relabel == "limited by a CPU that serves packets"
-
-
-def test_ends_on_every_cpu_share_them():
-    gauges = [one for number in (0, 1) for one in (*cpu(number, 0.95), ran(100, number, 0.4), ran(SERVER_PID, number, 0.4))]
-    assert judged(*gauges).relabel == "limited by the CPUs that both ends share"
-
-
-def test_a_named_server_is_the_server():
-    assert judged(*cpu(0, 0.96), ran(77, 0, 0.9, "server")).relabel == "limited by the CPU of the server"
-
-
-def test_a_cpu_that_other_programs_fill_is_not_the_ends():
-    found = judged(*cpu(0, 0.98), ran(100, 0, 0.2))
-    assert found.state is State.PASS
-    assert "mostly with other programs" in found.statement
-
-
-def test_time_that_the_hypervisor_took_is_not_there_to_be_used():
-    assert judged(*cpu(0, 0.7, stolen=0.25), ran(100, 0, 0.6)).state is State.FAIL
-    assert judged(*cpu(0, 0.7), ran(100, 0, 0.6)).state is State.PASS
 
 
 def test_a_thread_that_moves_between_cpus():
@@ -86,6 +52,25 @@ def test_without_the_account_by_cpu_nothing_is_known():
     assert "too short" in RULE.check(brief).statement
 
 
-def test_it_is_for_servers_with_an_address():
-    assert RULE.applies(case_of(Made(), "L12"))
-    assert RULE.applies(between("L12")) is None
+def test_states():
+    hold(
+        "a cpu that both ends share",
+        (judged(*cpu(0, 0.98, 0.15), ran(100, 0, 0.45), ran(SERVER_PID, 0, 0.38)), FAIL, NOTES, "0"),
+        "soft interrupts alone fill a cpu",
+        (judged(*cpu(0, 0.95, 0.9), *cpu(1, 0.4), ran(100, 1, 0.3)), "limited by a CPU that serves packets"),
+        "ends on every cpu share them",
+        (
+            judged(
+                *[one for number in (0, 1) for one in (*cpu(number, 0.95), ran(100, number, 0.4), ran(SERVER_PID, number, 0.4))]
+            ),
+            "limited by the CPUs that both ends share",
+        ),
+        ("a named server is the server", judged(*cpu(0, 0.96), ran(77, 0, 0.9, "server")), "limited by the CPU of the server"),
+        ("a cpu that other programs fill is not the ends", judged(*cpu(0, 0.98), ran(100, 0, 0.2)), PASS),
+        "time that the hypervisor took is not there to be used",
+        (judged(*cpu(0, 0.7, stolen=0.25), ran(100, 0, 0.6)), FAIL),
+        (judged(*cpu(0, 0.7), ran(100, 0, 0.6)), PASS),
+        "it is for servers with an address",
+        (RULE.applies(case_of(Made(), "L12")), NOT_ASKED),
+        (RULE.applies(between("L12")), ASKED),
+    )

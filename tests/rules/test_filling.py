@@ -7,6 +7,7 @@ import pytest
 from assay.records import Fact, FactClass, Severity, State, When
 from assay.rules.filling import RULE
 from audit.case_builder import Made, case_of
+from rows import each
 
 
 def free(value, when=When.BEFORE):
@@ -18,9 +19,7 @@ def case(*facts):
     return replace(found, observations=replace(found.observations, facts=(*found.observations.facts, *facts)))
 
 
-@pytest.mark.parametrize(
-    ("share", "state"), [("0.99", State.FAIL), ("0.801", State.FAIL), ("0.5", State.PASS), ("0.09", State.FAIL)]
-)
+@each("share state", ("0.99", State.FAIL), ("0.801", State.FAIL), ("0.5", State.PASS), ("0.09", State.FAIL))
 def test_the_extremes_are_notes(share, state):
     found = RULE.check(case(free(share)))
     assert found.state is state
@@ -28,7 +27,7 @@ def test_the_extremes_are_notes(share, state):
     assert found.observed["taken_share"] == pytest.approx(1 - float(share))
 
 
-@pytest.mark.parametrize("facts", [(), (free("0.5", When.AFTER),), (free("?"),)])
+@each("facts", (), (free("0.5", When.AFTER),), (free("?"),))
 def test_what_is_not_known_is_unverified(facts):
     assert RULE.check(case(*facts)).state is State.UNVERIFIED
 

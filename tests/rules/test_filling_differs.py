@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-import pytest
-
 from assay.records import Fact, FactClass, Factor, Observations, State, When
 from assay.rules.filling_differs import RULE
 from noise_cases import comparison_case, run
+from rows import each
 
 TARGET = Factor(path="target", levels=("a", "b"))
 
@@ -24,16 +23,14 @@ def case(baseline, candidate):
     return comparison_case("W10c", TARGET, [ran(each) for each in baseline], [ran(each) for each in candidate])
 
 
-@pytest.mark.parametrize(
-    ("baseline", "candidate", "state"),
-    [
-        (["0.5", "0.51"], ["0.49", "0.5"], State.PASS),
-        (["0.98", "0.97"], ["0.3", "0.31"], State.FAIL),
-        (["0.98", "0.97", "0.1"], ["0.96", "0.95", "0.96"], State.PASS),
-        (["0.5", None], ["0.5", "0.5"], State.UNVERIFIED),
-        ([None], ["0.5"], State.UNVERIFIED),
-        (["?"], ["0.5"], State.UNVERIFIED),
-    ],
+@each(
+    "baseline candidate state",
+    (["0.5", "0.51"], ["0.49", "0.5"], State.PASS),
+    (["0.98", "0.97"], ["0.3", "0.31"], State.FAIL),
+    (["0.98", "0.97", "0.1"], ["0.96", "0.95", "0.96"], State.PASS),
+    (["0.5", None], ["0.5", "0.5"], State.UNVERIFIED),
+    ([None], ["0.5"], State.UNVERIFIED),
+    (["?"], ["0.5"], State.UNVERIFIED),
 )
 def test_the_medians_of_the_arms(baseline, candidate, state):
     assert RULE.check(case(baseline, candidate)).state is state

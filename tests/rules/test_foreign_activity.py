@@ -23,6 +23,8 @@ from assay.records import (
 )
 from assay.rules.foreign_activity import RULE
 from noise_cases import run, series, trial_case
+from rows import each
+from said import FAIL, NOTES, PASS, UNVERIFIED, high, hold
 
 MIB = 1 << 20
 DEVICE, MEDIA = Claim(tier=Tier.DEVICE), Claim(durability=Durability.STABLE_MEDIA)
@@ -95,19 +97,12 @@ def judged(
     return RULE.check(replace(case, claim=claim, phase=phase, run=replace(case.run, places=places)))
 
 
-def test_a_quiet_machine_passes():
-    found = judged(cpu=0.01, theirs=(0, 0))
-    assert (found.state, found.observed["cpu_share"]) == (State.PASS, pytest.approx(0.01))
-
-
-@pytest.mark.parametrize(
-    ("cpu", "busy", "state", "severity"),
-    [
-        (0.009, 0.5, State.PASS, Severity.QUALIFIES),
-        (0.03, 0.5, State.FAIL, Severity.NOTES),
-        (0.11, 0.6, State.FAIL, Severity.QUALIFIES),
-        (0.50, 1.0, State.FAIL, Severity.QUALIFIES),
-    ],
+@each(
+    "cpu busy state severity",
+    (0.009, 0.5, State.PASS, Severity.QUALIFIES),
+    (0.03, 0.5, State.FAIL, Severity.NOTES),
+    (0.11, 0.6, State.FAIL, Severity.QUALIFIES),
+    (0.50, 1.0, State.FAIL, Severity.QUALIFIES),
 )
 def test_a_busy_neighbour_of_a_load_that_computes_takes_up_to_half(cpu, busy, state, severity):
     """One worker on one of two CPUs all the time: the other CPU is the neighbour's."""
@@ -118,15 +113,13 @@ def test_a_busy_neighbour_of_a_load_that_computes_takes_up_to_half(cpu, busy, st
     assert state is State.PASS or "(dd)" in found.statement
 
 
-@pytest.mark.parametrize(
-    ("written", "claim", "state", "severity"),
-    [
-        (0.9, DEVICE, State.PASS, Severity.QUALIFIES),
-        (4.5, DEVICE, State.FAIL, Severity.NOTES),
-        (50, DEVICE, State.FAIL, Severity.QUALIFIES),
-        (50, MEDIA, State.FAIL, Severity.QUALIFIES),
-        (50, Claim(), State.FAIL, Severity.QUALIFIES),
-    ],
+@each(
+    "written claim state severity",
+    (0.9, DEVICE, State.PASS, Severity.QUALIFIES),
+    (4.5, DEVICE, State.FAIL, Severity.NOTES),
+    (50, DEVICE, State.FAIL, Severity.QUALIFIES),
+    (50, MEDIA, State.FAIL, Severity.QUALIFIES),
+    (50, Claim(), State.FAIL, Severity.QUALIFIES),
 )
 def test_bytes_of_others_on_the_device(written, claim, state, severity):
     found = judged(theirs=(0, written), claim=claim, used=0.0)
@@ -135,12 +128,7 @@ def test_bytes_of_others_on_the_device(written, claim, state, severity):
         assert (found.bound.low, found.bound.high) == (50e6, pytest.approx(50e6 * 1.5, rel=0.01))
 
 
-def test_a_load_that_never_waits_for_the_device_loses_nothing_to_it():
-    assert judged(theirs=(0, 50), used=1.0).state is State.PASS
-    assert judged(theirs=(0, 50), used=0.5).bound.high == pytest.approx(50e6 / (1 - 0.5 / 3), rel=0.01)
-
-
-@pytest.mark.parametrize(("limit", "state"), [(100, State.PASS), (125, State.FAIL), (None, State.FAIL)])
+@each("limit state", (100, State.PASS), (125, State.FAIL), (None, State.FAIL))
 def test_a_load_at_the_declared_limit_of_its_device_loses_what_is_left_of_it(limit, state):
     """100 MiB in ten seconds, beside twice as much of another program."""
     found = judged(theirs=(0, 200), used=0.0, limit=limit)
@@ -149,47 +137,37 @@ def test_a_load_at_the_declared_limit_of_its_device_loses_what_is_left_of_it(lim
         assert found.observed["effect_share"] == pytest.approx(0.25)
 
 
-def test_bytes_that_the_device_did_not_move_went_elsewhere():
-    assert judged(theirs=(500, 500), ours=(0, 100), below=(0, 100)).state is State.PASS
-
-
-def test_a_few_bytes_of_a_small_phase_are_a_services_own():
-    assert judged(theirs=(0, 2), ours=(0, 4)).state is State.PASS
-
-
-def test_a_server_on_this_machine_may_be_what_answers():
-    found = judged(cpu=0.5, busy=1.0, filesystem="fuse.sshfs")
-    assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)
-
-
-def test_bytes_that_only_root_is_told_are_not_known():
-    found = judged(known=False)
-    assert found.state is State.UNVERIFIED
-    assert "told to root alone" in found.statement
-    assert judged(known=False, cpu=0.5, busy=1.0).state is State.FAIL
-    assert judged(known=False, ours=(0, 0), below=(0, 0)).state is State.PASS
-
-
-def test_time_that_no_account_explains_may_be_others_whom_nobody_sees():
-    found = judged(busy=0.9, own=0.4)
-    assert (found.state, found.observed["unseen_share"]) == (State.UNVERIFIED, pytest.approx(0.5))
-    assert "another container" in found.statement
-    assert judged(busy=0.9, own=0.85).state is State.PASS
-    assert judged(busy=0.9, own=0.4, cpu=0.3).state is State.FAIL
-
-
-def test_others_cannot_have_had_more_than_the_load_left_them():
-    assert judged(cpu=4.0, busy=0.9, own=0.6).observed["cpu_share"] == pytest.approx(0.3)
-
-
-def test_without_processor_time_nothing_is_passed():
-    case = trial_case("N03", run(), Observations(series=(series("other_processes", "sure_cpu_ns", [(-1, 0.0), (11, 0.0)]),)))
-    assert RULE.check(case).state is State.UNVERIFIED
-
-
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_more_of_others_is_never_better(one, other):
     less, more = sorted((one, other))
     order = [State.FAIL, State.PASS]
     first, second = judged(cpu=less, busy=1.0), judged(cpu=more, busy=1.0)
     assert order.index(second.state) <= order.index(first.state)
+
+
+def test_states():
+    hold(
+        ("a quiet machine passes", judged(cpu=0.01, theirs=(0, 0)), PASS, {"cpu_share": 0.01}),
+        "a load that never waits for the device loses nothing to it",
+        (judged(theirs=(0, 50), used=1.0), PASS),
+        (judged(theirs=(0, 50), used=0.5), high(pytest.approx(50e6 / (1 - 0.5 / 3), rel=0.01))),
+        ("bytes that the device did not move went elsewhere", judged(theirs=(500, 500), ours=(0, 100), below=(0, 100)), PASS),
+        ("a few bytes of a small phase are a services own", judged(theirs=(0, 2), ours=(0, 4)), PASS),
+        ("a server on this machine may be what answers", judged(cpu=0.5, busy=1.0, filesystem="fuse.sshfs"), FAIL, NOTES),
+        "bytes that only root is told are not known",
+        (judged(known=False), UNVERIFIED),
+        (judged(known=False, cpu=0.5, busy=1.0), FAIL),
+        (judged(known=False, ours=(0, 0), below=(0, 0)), PASS),
+        "time that no account explains may be others whom nobody sees",
+        (judged(busy=0.9, own=0.4), UNVERIFIED, {"unseen_share": 0.5}, "another container"),
+        (judged(busy=0.9, own=0.85), PASS),
+        (judged(busy=0.9, own=0.4, cpu=0.3), FAIL),
+        ("others cannot have had more than the load left them", judged(cpu=4.0, busy=0.9, own=0.6), {"cpu_share": 0.3}),
+        "without processor time nothing is passed",
+        (
+            RULE.check(
+                trial_case("N03", run(), Observations(series=(series("other_processes", "sure_cpu_ns", [(-1, 0.0), (11, 0.0)]),)))
+            ),
+            UNVERIFIED,
+        ),
+    )

@@ -1,10 +1,10 @@
 import dataclasses
 
-import pytest
-
 from assay.records import Fact, FactClass, Factor, Observations, Severity, State, When
 from assay.rules.hardware_instance import RULE
 from noise_cases import comparison_case, run
+from rows import each
+from said import FAIL, PASS, UNVERIFIED, hold
 
 TARGET = Factor(path="target", levels=("a", "b"))
 
@@ -26,25 +26,17 @@ def judged(baseline, candidate, implied=()):
     return RULE.check(dataclasses.replace(case, experiment=dataclasses.replace(case.experiment, implied=implied)))
 
 
-@pytest.mark.parametrize(
-    ("left", "right"),
-    [
-        ([on("one")], [on("two")]),
-        ([on("one", "s1")], [on("two", "s2")]),
-        ([on("one", target="filer-1")], [on("one", target="filer-2")]),
-        ([on("one", place="s")], [on("one", place="t")]),
-    ],
+@each(
+    "left right",
+    ([on("one")], [on("two")]),
+    ([on("one", "s1")], [on("two", "s2")]),
+    ([on("one", target="filer-1")], [on("one", target="filer-2")]),
+    ([on("one", place="s")], [on("one", place="t")]),
 )
 def test_two_machines_qualify_and_are_named(left, right):
     finding = judged(left, right)
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
     assert finding.observed["baseline"] != finding.observed["candidate"]
-
-
-def test_one_machine_passes_also_under_two_names_where_its_serial_number_is_known():
-    assert judged([on("one")] * 3, [on("one")] * 3).state is State.PASS
-    assert judged([on("one", "s1")], [on("two", "s1")]).state is State.PASS
-    assert judged([on("one", "s1")], [on("two")]).state is State.FAIL, "by name where a run does not tell its number"
 
 
 def test_one_name_without_a_serial_number_is_one_machine_only_in_a_common_boot():
@@ -71,11 +63,6 @@ def test_the_machine_may_be_declared_to_belong_to_the_factor():
     assert judged(*servers, ("host.name",)).state is State.FAIL
 
 
-def test_runs_without_facts_leave_it_open():
-    assert judged([(run(), Observations())], [on("one")]).state is State.UNVERIFIED
-    assert judged([], [on("one")]).state is State.UNVERIFIED
-
-
 def over(**machines):
     """A run over several hosts: each with the serial number of its machine."""
     facts = tuple(
@@ -88,7 +75,6 @@ def over(**machines):
 
 def test_of_several_hosts_every_machine_counts():
     arm = [over(s="1", c_1="2")]
-    assert judged(arm, arm).statement == "Both arms ran on the same machine."
     swapped = judged(arm, [over(s="1", c_1="3")])
     assert swapped.state is State.FAIL
     assert "host.name-3" in swapped.observed["candidate"]
@@ -99,3 +85,15 @@ def test_a_number_of_load_hosts_as_the_factor_compares_the_hosts_of_both_arms():
     assert RULE.check(case).state is State.PASS
     moved = dataclasses.replace(case, candidate=(over(s="9", c_1="2", c_2="3"),))
     assert RULE.check(moved).state is State.FAIL
+
+
+def test_states():
+    hold(
+        "one machine passes also under two names where its serial number is known",
+        (judged([on("one")] * 3, [on("one")] * 3), PASS),
+        (judged([on("one", "s1")], [on("two", "s1")]), PASS),
+        (judged([on("one", "s1")], [on("two")]), FAIL),
+        "runs without facts leave it open",
+        (judged([(run(), Observations())], [on("one")]), UNVERIFIED),
+        (judged([], [on("one")]), UNVERIFIED),
+    )

@@ -3,13 +3,14 @@
 from array import array
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.records import CacheState, Claim, Direction, Limit, Severity, State, Tier
+from assay.records import CacheState, Claim, Direction, Limit, State, Tier
 from assay.rules.hidden_lower_cache import RULE, groups
 from audit.case_builder import MIB, Made, Seen, case_of, run_of
+from rows import each
+from said import FAIL, NOT_ASKED, PASS, QUALIFIES, UNVERIFIED, high, hold
 
 DEVICE = Claim(tier=Tier.DEVICE)
 ALL = 256 * MIB
@@ -56,69 +57,32 @@ def passes(times, operation="reread", second_bytes=ALL, **made):
     return replace(case, run=run, phase=phase, measure=measure, observations=observations, value=value)
 
 
-def test_a_second_pass_that_is_much_faster_is_qualified_and_bounded_by_the_first():
-    found = RULE.check(passes(6))
-    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert found.bound.high == pytest.approx(ALL)
-    assert "vda" in found.relabel
-
-
-def test_the_first_pass_is_not_accused_of_what_the_second_shows():
-    assert RULE.check(passes(6, operation="read")).state is State.PASS
-
-
-def test_passes_alike_show_nothing_and_exclude_nothing():
-    found = RULE.check(passes(1.2))
-    assert found.state is State.PASS
-    assert "not excluded" in found.statement
-
-
 def test_a_second_pass_that_storage_was_not_asked_for_is_the_business_of_others():
     assert RULE.check(passes(6, second_bytes=MIB)).state is not State.FAIL
     assert RULE.check(passes(6, seen={"lower_bytes": MIB})).state is State.UNVERIFIED
-
-
-def test_without_a_look_at_the_devices_the_second_pass_still_tells():
-    assert RULE.check(passes(6, seen={"lower_bytes": None})).state is State.FAIL
 
 
 FAST, SLOW = 20_000, 5_000_000
 GROUPS = (FAST,) * 128 + (SLOW,) * 128
 
 
-def test_two_groups_far_apart_are_a_mixture():
-    found = RULE.check(one(operation="random_read", latencies_ns=GROUPS, figure="ops_per_s"))
-    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert found.observed["fast_share"] == pytest.approx(0.5)
-    assert found.bound.high == pytest.approx(256 * 0.502)
-
-
-@pytest.mark.parametrize(
+@each(
     "latencies",
-    [
-        (FAST,) * 256,
-        (FAST,) * 240 + (SLOW,) * 16,
-        (100_000,) * 128 + (600_000,) * 128,
-        tuple(round(FAST * (SLOW / FAST) ** (index / 255)) for index in range(256)),
-        (FAST,) * 40 + (SLOW,) * 40,
-    ],
-    ids=["one group", "a tail", "near each other", "a slope", "few"],
+    (FAST,) * 256,
+    (FAST,) * 240 + (SLOW,) * 16,
+    (100_000,) * 128 + (600_000,) * 128,
+    tuple(round(FAST * (SLOW / FAST) ** (index / 255)) for index in range(256)),
+    (FAST,) * 40 + (SLOW,) * 40,
 )
 def test_what_is_no_two_groups_passes(latencies):
     assert RULE.check(one(operation="random_read", latencies_ns=latencies)).state is State.PASS
 
 
-@pytest.mark.parametrize("hidden", [{"knobs": {**DIRECT, "rate": 300}}, {"knobs": {**DIRECT, "depth": 8}}, {"limits": True}])
+@each("hidden", {"knobs": {**DIRECT, "rate": 300}}, {"knobs": {**DIRECT, "depth": 8}}, {"limits": True})
 def test_limits_schedules_and_queues_make_groups_of_their_own(hidden):
     if "limits" in hidden:
         hidden = {"limits": (Limit(device="vda", direction=Direction.READ, ops_per_s=1000),)}
     assert RULE.check(one(operation="random_read", latencies_ns=GROUPS, **hidden)).state is State.UNVERIFIED
-
-
-def test_buffered_reads_are_told_how_to_ask():
-    found = RULE.check(one(knobs={}))
-    assert found.state is State.UNVERIFIED
-    assert "direct = true" in found.statement
 
 
 def test_a_read_without_latencies_or_second_pass_is_unverified():
@@ -126,10 +90,6 @@ def test_a_read_without_latencies_or_second_pass_is_unverified():
     case = replace(case, observations=replace(case.observations, histograms=()))
     assert RULE.check(case).state is State.UNVERIFIED
     assert case.phase.cache_asked is CacheState.UNCHANGED
-
-
-def test_writes_are_not_its_business():
-    assert RULE.applies(one(operation="write")) == "not a read"
 
 
 APART = {"times_apart": 10, "group_share": 0.1, "between_share": 0.1, "least_reads": 1}
@@ -172,3 +132,23 @@ def test_a_slope_over_three_powers_of_ten_is_one_group(steps, lowest):
 
 def test_nothing_is_no_group():
     assert groups([], APART) is None
+
+
+def test_states():
+    hold(
+        "a second pass that is much faster is qualified and bounded by the first",
+        (RULE.check(passes(6)), FAIL, QUALIFIES, high(ALL), "vda"),
+        ("the first pass is not accused of what the second shows", RULE.check(passes(6, operation="read")), PASS),
+        ("passes alike show nothing and exclude nothing", RULE.check(passes(1.2)), PASS, "not excluded"),
+        ("without a look at the devices the second pass still tells", RULE.check(passes(6, seen={"lower_bytes": None})), FAIL),
+        "two groups far apart are a mixture",
+        (
+            RULE.check(one(operation="random_read", latencies_ns=GROUPS, figure="ops_per_s")),
+            FAIL,
+            QUALIFIES,
+            {"fast_share": 0.5},
+            high(256 * 0.502),
+        ),
+        ("buffered reads are told how to ask", RULE.check(one(knobs={})), UNVERIFIED),
+        ("writes are not its business", RULE.applies(one(operation="write")), NOT_ASKED),
+    )

@@ -2,11 +2,11 @@
 
 import dataclasses
 
-import pytest
-
 from assay.records import Fact, FactClass, Factor, Measure, Observations, Severity, State, TargetSpec, When, WorkloadSpec
 from assay.rules.index_parity import RULE, indexes
 from noise_cases import comparison_case, run
+from rows import each
+from said import FAIL, INVALIDATES, NOTES, PASS, hold
 
 TARGET = Factor(path="target", levels=("a", "b"))
 BOTH, ONE = "eq objectclass; eq uid", "eq objectclass"
@@ -37,16 +37,6 @@ def case(first, second, *, operation="search", knobs=None, factor=TARGET, implie
     )
 
 
-def test_equal_indexes_pass_in_whatever_order():
-    assert RULE.check(case(BOTH, "uid eq; objectclass eq")).state is State.PASS
-
-
-def test_the_index_of_the_filter_that_one_arm_lacks_invalidates():
-    found = RULE.check(case(BOTH, ONE))
-    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert "uid: eq against no index" in found.statement
-
-
 def test_another_index_is_a_note_for_searches_and_work_for_changes():
     more = f"{BOTH}; eq mail sub"
     assert RULE.check(case(BOTH, more)).severity is Severity.NOTES
@@ -62,21 +52,6 @@ def test_each_of_several_searches_counts_and_a_shape_has_unknown_attributes():
     assert RULE.check(case(BOTH, more, knobs={"searches": (by_name, "(a1=?*)")})).severity is Severity.INVALIDATES
 
 
-def test_a_search_of_the_entry_itself_has_another_filter():
-    found = RULE.check(case(BOTH, ONE, knobs={"scope": "base"}))
-    assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)
-    assert RULE.check(case(BOTH, "eq uid", knobs={"scope": "base"})).severity is Severity.INVALIDATES
-
-
-def test_without_a_known_filter_every_difference_invalidates():
-    assert RULE.check(case(BOTH, f"{BOTH}; eq mail", kind="command")).severity is Severity.INVALIDATES
-
-
-def test_between_two_kinds_of_software_only_the_filter_counts():
-    assert RULE.check(case(BOTH, OF_389, software=(SLAPD, DS389))).state is State.PASS
-    assert RULE.check(case(ONE, OF_389, software=(SLAPD, DS389))).severity is Severity.INVALIDATES
-
-
 def test_what_is_the_factor_or_declared_or_unknown_is_not_judged():
     own = Factor(path="a.indexes", levels=(("uid:eq",), ()))
     assert "the factor" in (RULE.applies(case(BOTH, ONE, factor=own)) or "")
@@ -86,6 +61,21 @@ def test_what_is_the_factor_or_declared_or_unknown_is_not_judged():
     assert RULE.check(case(BOTH, None)).state is State.UNVERIFIED
 
 
-@pytest.mark.parametrize("text", ["uid eq sub", "eq sub uid", "UID SUB eq"])
+@each("text", "uid eq sub", "eq sub uid", "UID SUB eq")
 def test_the_words_of_an_index_come_in_any_order(text):
     assert indexes(text) == {"uid": frozenset({"eq", "sub"})}
+
+
+def test_states():
+    hold(
+        ("equal indexes pass in whatever order", RULE.check(case(BOTH, "uid eq; objectclass eq")), PASS),
+        ("the index of the filter that one arm lacks invalidates", RULE.check(case(BOTH, ONE)), FAIL, INVALIDATES),
+        "a search of the entry itself has another filter",
+        (RULE.check(case(BOTH, ONE, knobs={"scope": "base"})), FAIL, NOTES),
+        (RULE.check(case(BOTH, "eq uid", knobs={"scope": "base"})), INVALIDATES),
+        "without a known filter every difference invalidates",
+        (RULE.check(case(BOTH, f"{BOTH}; eq mail", kind="command")), INVALIDATES),
+        "between two kinds of software only the filter counts",
+        (RULE.check(case(BOTH, OF_389, software=(SLAPD, DS389))), PASS),
+        (RULE.check(case(ONE, OF_389, software=(SLAPD, DS389))), INVALIDATES),
+    )

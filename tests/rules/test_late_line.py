@@ -3,13 +3,13 @@
 from array import array
 from dataclasses import replace
 
-import pytest
-
 from assay.evidence.line_ways import METRICS
 from assay.records import Claim, Fact, FactClass, Path, Series, State, When
 from assay.rules import no_wire
 from assay.rules.late_line import RULE
 from audit.case_builder import MIB, SECOND
+from rows import each
+from said import ASKED, FAIL, NOT_ASKED, PASS, UNBOUNDED, UNVERIFIED, hold
 from server_cases import served
 
 EMULATED = Claim(path=Path.EMULATED)
@@ -62,42 +62,18 @@ def test_the_metrics_are_those_that_the_line_counts():
     assert set(METRICS) <= set(GOOD)
 
 
-def test_a_line_that_kept_its_word():
-    found = RULE.check(case())
-    assert found.state is State.PASS
-    assert found.observed["late_share"] == pytest.approx(50 / 9_990)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"late_packets": 1_000}, "late packets 10"),
-        ({"cpu_ns": 990_000_000}, "CPU time of the line's busiest direction 99"),
-        ({"unread_packets": 500}, "packets lost by the line itself"),
-        ({"overrun_segments": 500}, "packets lost by the line itself"),
-    ],
+@each(
+    "changes words",
+    ({"late_packets": 1_000}, "late packets 10"),
+    ({"cpu_ns": 990_000_000}, "CPU time of the line's busiest direction 99"),
+    ({"unread_packets": 500}, "packets lost by the line itself"),
+    ({"overrun_segments": 500}, "packets lost by the line itself"),
 )
 def test_what_holds_the_load_back_bounds_the_figure(changes, words):
     found = RULE.check(case(**changes))
     assert found.state is State.FAIL
     assert found.bound is not None
     assert words in found.statement
-
-
-def test_losses_that_nobody_stated_taint_it():
-    found = RULE.check(case(lost_segments=400))
-    assert (found.state, found.bound) == (State.FAIL, None)
-    assert "stated 0.1 %" in found.statement
-
-
-def test_a_handful_of_late_packets_is_no_share():
-    assert RULE.check(case(delivered_packets=50, late_packets=40)).state is State.PASS
-
-
-def test_without_counts_nothing_is_known():
-    assert RULE.check(case(line=False)).state is State.UNVERIFIED
-    assert RULE.applies(case(line=False, claim=Claim())) == "no emulated path"
-    assert RULE.applies(case(claim=Claim())) is None
 
 
 def test_a_line_is_no_wire():
@@ -109,13 +85,17 @@ def test_a_line_is_no_wire():
     assert str(no_wire.RULE.check(case("L05", Claim(path=Path.LOOPBACK))).severity) == "qualifies"
 
 
-def test_an_emulated_path_that_nothing_passed():
-    found = no_wire.RULE.check(case("L05", delivered_bytes=MIB))
-    assert found.state is State.FAIL
-    assert "hardly any" in found.statement
-
-
-def test_an_emulated_path_is_claimed_without_a_line():
-    assert no_wire.RULE.check(case("L05", line=False)).state is State.UNVERIFIED
-    around = served("L05", facts={"route": "lo", "route_kind": "loopback"}, claim=EMULATED)
-    assert no_wire.RULE.check(around).state is State.FAIL
+def test_states():
+    hold(
+        ("a line that kept its word", RULE.check(case()), PASS, {"late_share": 50 / 9_990}),
+        ("losses that nobody stated taint it", RULE.check(case(lost_segments=400)), FAIL, UNBOUNDED, "0.1 %"),
+        ("a handful of late packets is no share", RULE.check(case(delivered_packets=50, late_packets=40)), PASS),
+        "without counts nothing is known",
+        (RULE.check(case(line=False)), UNVERIFIED),
+        (RULE.applies(case(line=False, claim=Claim())), NOT_ASKED),
+        (RULE.applies(case(claim=Claim())), ASKED),
+        ("an emulated path that nothing passed", no_wire.RULE.check(case("L05", delivered_bytes=MIB)), FAIL, "hardly any"),
+        "an emulated path is claimed without a line",
+        (no_wire.RULE.check(case("L05", line=False)), UNVERIFIED),
+        (no_wire.RULE.check(served("L05", facts={"route": "lo", "route_kind": "loopback"}, claim=EMULATED)), FAIL),
+    )

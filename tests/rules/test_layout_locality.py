@@ -8,6 +8,8 @@ import pytest
 from assay.records import Claim, Fact, FactClass, Series, Severity, State, Tier, When
 from assay.rules.layout_locality import RULE
 from audit.case_builder import Made, case_of
+from rows import each
+from said import ASKED, NOT_ASKED, PASS, hold
 
 GIB = 1 << 30
 SECTORS = 100 * GIB // 512
@@ -45,23 +47,24 @@ def test_a_corner_of_the_disk_is_a_note():
     assert found.relabel is None
 
 
-def test_the_last_look_counts_and_most_of_the_disk_passes():
-    assert RULE.check(case(5 * GIB, 90 * GIB)).state is State.PASS
-    assert RULE.check(case(10 * GIB, 20 * GIB)).state is State.PASS, "exactly the threshold"
-
-
-@pytest.mark.parametrize("lacking", [{}, {"low": 1, "high": 2, "sectors": "0"}, {"low": 1, "high": 2, "sectors": "?"}])
+@each("lacking", {}, {"low": 1, "high": 2, "sectors": "0"}, {"low": 1, "high": 2, "sectors": "?"})
 def test_what_is_not_known_is_unverified(lacking):
     assert RULE.check(case(**lacking)).state is State.UNVERIFIED
-
-
-def test_neither_flash_nor_metadata_is_its_business():
-    assert RULE.applies(case(rotational="0")) == "the device has no moving parts"
-    assert RULE.applies(case(operation="stat")) == "neither a read nor a write of data"
-    assert RULE.applies(case()) is None
 
 
 def test_the_fullest_directory_is_told():
     one = case(0, 50 * GIB)
     one = replace(one, phase=replace(one.phase, data_files=("/a/1", "/a/2", "/b/1")))
     assert RULE.check(one).observed["files_in_a_directory"] == 2
+
+
+def test_states():
+    hold(
+        "the last look counts and most of the disk passes",
+        (RULE.check(case(5 * GIB, 90 * GIB)), PASS),
+        (RULE.check(case(10 * GIB, 20 * GIB)), PASS),
+        "neither flash nor metadata is its business",
+        (RULE.applies(case(rotational="0")), NOT_ASKED),
+        (RULE.applies(case(operation="stat")), NOT_ASKED),
+        (RULE.applies(case()), ASKED),
+    )

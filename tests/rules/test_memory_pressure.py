@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
-
 from assay.records import Observations, OperationTotal, Severity, State, WorkloadSpec, missing_on
 from assay.rules.memory_pressure import RULE
 from noise_cases import phase, run, series, trial_case
+from rows import each
+from said import FAIL, PASS, QUALIFIES, UNVERIFIED, high, hold
 
 
 def case(*, waited=(0.0, 0.0), swapped=(0.0, 0.0), killed=0.0, memory=None, missing=None):
@@ -23,40 +23,20 @@ def case(*, waited=(0.0, 0.0), swapped=(0.0, 0.0), killed=0.0, memory=None, miss
     return replace(found, experiment=replace(found.experiment, workloads=(spec,)))
 
 
-def test_a_quiet_host_passes():
-    found = RULE.check(case())
-    assert (found.state, found.statement) == (State.PASS, "Tasks waited for memory for 0 % of the time; nothing swapped.")
-
-
-@pytest.mark.parametrize(
-    ("seen", "state", "severity"),
-    [
-        ({"waited": (0.0, 0.1)}, State.PASS, Severity.QUALIFIES),
-        ({"waited": (0.0, 0.3)}, State.FAIL, Severity.NOTES),
-        ({"waited": (0.0, 1.0)}, State.FAIL, Severity.QUALIFIES),
-        ({"waited": (5.0, 5.1)}, State.PASS, Severity.QUALIFIES),
-        ({"swapped": (100, 155)}, State.PASS, Severity.QUALIFIES),
-        ({"swapped": (100, 156)}, State.FAIL, Severity.NOTES),
-        ({"swapped": (100, 156), "waited": None}, State.FAIL, Severity.QUALIFIES),
-        ({"killed": 1}, State.FAIL, Severity.NOTES),
-    ],
+@each(
+    "seen state severity",
+    ({"waited": (0.0, 0.1)}, State.PASS, Severity.QUALIFIES),
+    ({"waited": (0.0, 0.3)}, State.FAIL, Severity.NOTES),
+    ({"waited": (0.0, 1.0)}, State.FAIL, Severity.QUALIFIES),
+    ({"waited": (5.0, 5.1)}, State.PASS, Severity.QUALIFIES),
+    ({"swapped": (100, 155)}, State.PASS, Severity.QUALIFIES),
+    ({"swapped": (100, 156)}, State.FAIL, Severity.NOTES),
+    ({"swapped": (100, 156), "waited": None}, State.FAIL, Severity.QUALIFIES),
+    ({"killed": 1}, State.FAIL, Severity.NOTES),
 )
 def test_each_sign_counts_by_the_waiting(seen, state, severity):
     found = RULE.check(case(**seen))
     assert (found.state, found.severity) == (state, severity)
-
-
-def test_a_few_pages_are_told():
-    assert RULE.check(case(swapped=(3, 4))).statement.endswith("7 pages swapped.")
-
-
-def test_waiting_bounds_the_figure_whoever_was_killed():
-    found = RULE.check(case(waited=(0.0, 1.0), killed=2))
-    assert (found.severity, found.bound.high) == (Severity.QUALIFIES, pytest.approx(50e6 / 0.9))
-    assert found.statement == (
-        "Memory pressure on the host: tasks waited for memory for 10 % of the time; 2 programs killed for lack of memory. "
-        "Effect on the figure at most 11.1 % (limit 5 %)."
-    )
 
 
 def test_what_was_waited_outside_the_clock_is_taken_off():
@@ -69,21 +49,7 @@ def test_what_was_waited_outside_the_clock_is_taken_off():
     assert RULE.check(replace(one, observations=replace(one.observations, series=(*others, longer)))).state is State.FAIL
 
 
-def test_a_limit_that_is_meant_is_felt():
-    found = RULE.check(case(waited=(0.0, 5.0), swapped=(900, 900), memory=1 << 26))
-    assert (found.state, found.observed["swapped_pages"]) == (State.PASS, 1800)
-    assert RULE.check(case(killed=1, memory=1 << 26)).state is State.FAIL
-
-
-def test_what_nobody_saw_is_unverified_and_says_how_to_see_it():
-    found = RULE.check(case(waited=None, missing={"pressure.memory_some_ns": "the kernel was built without PSI"}))
-    assert found.state is State.UNVERIFIED
-    assert "the kernel was built without PSI" in found.statement
-    assert RULE.check(case(swapped=None)).state is State.UNVERIFIED
-    assert RULE.check(case(waited=None, killed=1)).state is State.FAIL
-
-
-@pytest.mark.parametrize(("pages", "state"), [(100, State.PASS), (2_000, State.FAIL)])
+@each("pages state", (100, State.PASS), (2_000, State.FAIL))
 def test_pages_given_up_and_read_in_again_are_a_note(pages, state):
     """Of 100 MB that the load wrote 5 % are 1,221 pages."""
     one = case()
@@ -97,3 +63,19 @@ def test_pages_given_up_and_read_in_again_are_a_note(pages, state):
     assert found.state is state
     assert found.severity is (Severity.NOTES if state is State.FAIL else Severity.QUALIFIES)
     assert RULE.check(replace(one, phase=wrote)).observed["again_share"] is None
+
+
+def test_states():
+    hold(
+        ("a quiet host passes", RULE.check(case()), PASS, "0 %"),
+        ("a few pages are told", RULE.check(case(swapped=(3, 4))), "7"),
+        "waiting bounds the figure whoever was killed",
+        (RULE.check(case(waited=(0.0, 1.0), killed=2)), QUALIFIES, high(50e6 / 0.9), "10 %"),
+        "a limit that is meant is felt",
+        (RULE.check(case(waited=(0.0, 5.0), swapped=(900, 900), memory=1 << 26)), PASS, {"swapped_pages": 1800}),
+        (RULE.check(case(killed=1, memory=1 << 26)), FAIL),
+        "what nobody saw is unverified and says how to see it",
+        (RULE.check(case(waited=None, missing={"pressure.memory_some_ns": "the kernel was built without PSI"})), UNVERIFIED),
+        (RULE.check(case(swapped=None)), UNVERIFIED),
+        (RULE.check(case(waited=None, killed=1)), FAIL),
+    )

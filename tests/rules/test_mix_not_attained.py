@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from assay.records import Direction, Fact, FactClass, OperationTotal, Severity, State, When, WorkloadSpec
 from assay.rules.mix_not_attained import RULE, of_fio
 from audit.case_builder import Made, case_of
+from rows import each
+from said import FAIL, NOT_ASKED, PASS, hold
 
 
 def case(reads, writes, *, kind="bulk_io", values=None, profile=None, **knobs):
@@ -40,7 +42,7 @@ def test_phases_of_one_direction_and_mixes_nobody_asked_for_are_not_judged():
     assert RULE.applies(case(10, 10, read_share=0.5)) is None
 
 
-@pytest.mark.parametrize(("reads", "state"), [(700, State.PASS), (719, State.PASS), (760, State.FAIL), (640, State.FAIL)])
+@each("reads state", (700, State.PASS), (719, State.PASS), (760, State.FAIL), (640, State.FAIL))
 def test_a_mix_may_be_off_by_two_points(reads, state):
     found = RULE.check(case(reads, 1000 - reads, read_share=0.7))
     assert (found.state, found.severity) == (state, Severity.QUALIFIES)
@@ -49,38 +51,25 @@ def test_a_mix_may_be_off_by_two_points(reads, state):
         assert found.detail == f"{reads / 10:g} % reads instead of 70 %"
 
 
-def test_few_operations_miss_by_chance():
-    assert "chance" in RULE.check(case(80, 20, read_share=0.7)).statement
-    assert RULE.check(case(8000, 2000, read_share=0.7)).state is State.FAIL
-
-
 @given(st.integers(1, 10**6), st.floats(0, 1))
 def test_what_was_asked_for_passes(total, share):
     reads = round(total * share)
     assert RULE.check(case(reads, total - reads, read_share=share)).state is State.PASS
 
 
-def test_a_profile_is_asked_by_what_the_trial_kept_of_it():
-    assert RULE.check(case(800, 200, kind="profile", profile=0.8)).state is State.PASS
-    assert RULE.check(case(500, 500, kind="profile", profile=0.8)).state is State.FAIL
-    assert RULE.applies(case(500, 500, kind="profile")) is not None, "an old notebook kept nothing"
-
-
 FIO = ("fio", "--name=x", "--rw=randrw", "--rwmixread=90")
 
 
-@pytest.mark.parametrize(
-    ("argv", "share"),
-    [
-        (FIO, 0.9),
-        (("fio", "--rw", "rw", "--rwmixwrite", "30"), 0.7),
-        (("/usr/bin/fio", "-readwrite=readwrite"), 0.5),
-        (("sh", "-c", "exec fio --rw=randrw --rwmixread=25 --output-format=json"), 0.25),
-        (("fio", "--rw=randread"), None),
-        (("fio", "--rw=randrw", "--name=b", "--rw=randread"), None),
-        (("fio", "job.fio"), None),
-        (("other", "--rw=randrw"), None),
-    ],
+@each(
+    "argv share",
+    (FIO, 0.9),
+    (("fio", "--rw", "rw", "--rwmixwrite", "30"), 0.7),
+    (("/usr/bin/fio", "-readwrite=readwrite"), 0.5),
+    (("sh", "-c", "exec fio --rw=randrw --rwmixread=25 --output-format=json"), 0.25),
+    (("fio", "--rw=randread"), None),
+    (("fio", "--rw=randrw", "--name=b", "--rw=randread"), None),
+    (("fio", "job.fio"), None),
+    (("other", "--rw=randrw"), None),
 )
 def test_fio_is_asked_by_its_arguments(argv, share):
     assert of_fio(argv) == (None if share is None else pytest.approx(share))
@@ -93,3 +82,15 @@ def test_a_external_tool_is_held_to_what_it_tells():
     assert RULE.check(case(0, 0, kind="command", values=told, expected_read_share=0.5)).state is State.PASS
     half_told = {"read.count": 5.0, "write.bytes_per_s": 5.0}
     assert RULE.check(case(0, 0, kind="command", values=half_told, argv=FIO)).state is State.UNVERIFIED
+
+
+def test_states():
+    hold(
+        "few operations miss by chance",
+        (RULE.check(case(80, 20, read_share=0.7)), "chance"),
+        (RULE.check(case(8000, 2000, read_share=0.7)), FAIL),
+        "a profile is asked by what the trial kept of it",
+        (RULE.check(case(800, 200, kind="profile", profile=0.8)), PASS),
+        (RULE.check(case(500, 500, kind="profile", profile=0.8)), FAIL),
+        (RULE.applies(case(500, 500, kind="profile")), NOT_ASKED),
+    )

@@ -8,6 +8,8 @@ from assay.records import Claim, Direction, Severity, State, Tier
 from assay.rules.network_limit import RULE
 from audit.case_builder import Made, case_of
 from network_cases import between, connection, end
+from rows import each
+from said import FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
 from server_cases import served
 
 DEVICE = Claim(tier=Tier.DEVICE)
@@ -30,37 +32,9 @@ def test_a_full_line_qualifies_a_claim_of_the_device():
     assert judged(12_000_000, claim=Claim()).severity is Severity.NOTES
 
 
-def test_the_fuller_direction_counts():
-    assert judged(1000, received=12_000_000).state is State.FAIL
-
-
-def test_a_half_full_line_passes():
-    assert judged(6_000_000).state is State.PASS
-
-
-def test_lost_segments_are_told():
-    found = judged(1_000_000, segments=(5000, 50))
-    assert found.state is State.FAIL
-    assert "1 % of its segments" in found.statement
-    assert judged(1_000_000, segments=(500, 50)).state is State.PASS, "too few to tell"
-
-
-def test_what_was_sent_again_though_it_had_arrived_is_not_lost():
-    """29 of 55,000 segments on a busy machine, none of them dropped: each came with the receiver's word that it had it."""
-    assert judged(1_000_000, segments=(5000, 29), needless=29).state is State.PASS
-    assert judged(1_000_000, segments=(5000, 29), needless=31).observed["sent_again_share"] == 0
-    assert judged(1_000_000, segments=(5000, 29), needless=9).state is State.FAIL
-    assert judged(1_000_000, segments=(5000, 29)).state is State.FAIL
-
-
-@pytest.mark.parametrize(("kind", "state"), [("loopback", State.PASS), ("virtual", State.PASS), ("physical", State.UNVERIFIED)])
+@each("kind state", ("loopback", State.PASS), ("virtual", State.PASS), ("physical", State.UNVERIFIED))
 def test_without_a_known_limit_only_ways_within_the_machine_pass(kind, state):
     assert judged(1_000_000, {"route": "x", "route_kind": kind}).state is state
-
-
-def test_uncounted_bytes_are_unverified():
-    assert judged(None).state is State.UNVERIFIED
-    assert RULE.applies(case_of(Made(), "L03")) == "the target names no server"
 
 
 def own_ends(**tcp):
@@ -69,14 +43,7 @@ def own_ends(**tcp):
     return RULE.check(case)
 
 
-def test_own_ends_tell_what_they_lost():
-    assert own_ends(segments_out=100_000).state is State.PASS
-    found = own_ends(segments_out=100_000, retransmits=1_000, dsacks=10)
-    assert found.relabel == "limited by packet loss"
-    assert own_ends(segments_out=100_000, retransmits=1_000, dsacks=990).state is State.PASS
-
-
-@pytest.mark.parametrize(("limit", "state"), [(1.05, State.FAIL), (1.5, State.PASS)])
+@each("limit state", (1.05, State.FAIL), (1.5, State.PASS))
 def test_two_ends_of_assay_fill_a_shaper_by_their_payload(limit, state):
     case = between("L03", load=end(connection(segments_out=5000)))
     rate = case.phase.clients[0].operations[0].bytes / ((case.phase.end_ns - case.phase.start_ns) / 1e9)
@@ -100,3 +67,26 @@ def test_a_transaction_has_half_of_its_bytes_in_each_direction():
     found = RULE.check(replace(case, phase=replace(case.phase, directions=both)))
     assert found.state is State.PASS
     assert found.observed["used_share"] == pytest.approx(0.55, rel=0.01)
+
+
+def test_states():
+    hold(
+        ("the fuller direction counts", judged(1000, received=12_000_000), FAIL),
+        ("a half full line passes", judged(6_000_000), PASS),
+        "lost segments are told",
+        (judged(1_000_000, segments=(5000, 50)), FAIL, "1 %"),
+        (judged(1_000_000, segments=(500, 50)), PASS),
+        # 29 of 55,000 segments on a busy machine, none of them dropped: each came with the receiver's word that it had it.
+        "what was sent again though it had arrived is not lost",
+        (judged(1_000_000, segments=(5000, 29), needless=29), PASS),
+        (judged(1_000_000, segments=(5000, 29), needless=31), {"sent_again_share": 0}),
+        (judged(1_000_000, segments=(5000, 29), needless=9), FAIL),
+        (judged(1_000_000, segments=(5000, 29)), FAIL),
+        "uncounted bytes are unverified",
+        (judged(None), UNVERIFIED),
+        (RULE.applies(case_of(Made(), "L03")), NOT_ASKED),
+        "own ends tell what they lost",
+        (own_ends(segments_out=100_000), PASS),
+        (own_ends(segments_out=100_000, retransmits=1_000, dsacks=10), "limited by packet loss"),
+        (own_ends(segments_out=100_000, retransmits=1_000, dsacks=990), PASS),
+    )

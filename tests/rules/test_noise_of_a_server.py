@@ -10,6 +10,8 @@ from assay.rules.foreign_activity import RULE as N03
 from assay.rules.frequency import RULE as N01
 from assay.rules.steal import RULE as N02
 from noise_cases import phase, run, series, trial_case
+from rows import each
+from said import FAIL, PASS, QUALIFIES, hold
 
 SECONDS, CPUS = 10, 2
 WHOLE_NS = SECONDS * CPUS * 1e9
@@ -35,28 +37,12 @@ def of(rule, *, steal=0.0, others=0.0, busy=0.5, server_cpus=1.0, computes=0.2, 
     return examine_one(rule, replace(case, host="local", role=HostRole.TARGET))
 
 
-@pytest.mark.parametrize("rule", [N01, N02, N03])
+@each("rule", N01, N02, N03)
 def test_a_quiet_server_passes_and_one_that_nobody_observes_is_not_judged(rule):
     assert of(rule).state is State.PASS
     unseen = of(rule, steal=0.3, others=0.5, busy=1.0, pieces=(100, 200), server=False)
     assert unseen.state is not State.FAIL
     assert (unseen.state is State.NOT_APPLICABLE) == (rule is not N03)
-
-
-def test_steal_counts_over_the_cpus_that_the_server_kept_busy_while_the_load_waited():
-    taken = of(N02, steal=0.1)
-    assert (taken.state, taken.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert taken.observed["effect_share"] == pytest.approx(1 / (1 - 0.2 * 0.8) - 1, rel=0.02)
-    wide = of(N02, steal=0.1, server_cpus=2.0)
-    assert wide.observed["effect_share"] == pytest.approx(1 / (1 - 0.1 * 0.8) - 1, rel=0.02)
-    assert of(N02, steal=0.1, computes=1.0).state is State.PASS, "a load that never waits loses nothing to its server"
-
-
-def test_a_slower_cpu_counts_by_the_time_that_the_server_computes():
-    slowed = of(N01, pieces=(100, 130))
-    assert (slowed.state, slowed.observed["on_cpu_share"]) == (State.FAIL, pytest.approx(0.8))
-    assert "with the server on a CPU for" in slowed.statement
-    assert of(N01, pieces=(100, 130), server_cpus=0.05).state is State.PASS
 
 
 def test_others_beside_the_server_share_its_cpus_and_take_from_it_where_none_is_idle():
@@ -67,7 +53,7 @@ def test_others_beside_the_server_share_its_cpus_and_take_from_it_where_none_is_
     assert of(N03, others=0.25, busy=0.5, computes=1.0).state is State.PASS
 
 
-@pytest.mark.parametrize("rule", [N01, N02])
+@each("rule", N01, N02)
 def test_no_evidence_of_the_targets_host_changes_no_finding_of_a_load_host(rule):
     """A server on a host without counters is no doubt about the load host, which has them."""
     bare = phase(SECONDS)
@@ -81,3 +67,15 @@ def test_no_evidence_of_the_targets_host_changes_no_finding_of_a_load_host(rule)
     apart = replace(apart, places=(replace(apart.places[0], host="s"),))
     case = trial_case(rule.id, apart, Observations(series=tuple(rises), facts=facts))
     assert examine(rule, case).state is State.PASS
+
+
+def test_states():
+    hold(
+        "steal counts over the cpus that the server kept busy while the load waited",
+        (of(N02, steal=0.1), FAIL, QUALIFIES, {"effect_share": pytest.approx(1 / (1 - 0.2 * 0.8) - 1, rel=0.02)}),
+        (of(N02, steal=0.1, server_cpus=2.0), {"effect_share": pytest.approx(1 / (1 - 0.1 * 0.8) - 1, rel=0.02)}),
+        (of(N02, steal=0.1, computes=1.0), PASS),
+        "a slower cpu counts by the time that the server computes",
+        (of(N01, pieces=(100, 130)), FAIL, {"on_cpu_share": 0.8}),
+        (of(N01, pieces=(100, 130), server_cpus=0.05), PASS),
+    )

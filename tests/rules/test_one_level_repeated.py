@@ -1,11 +1,11 @@
 from dataclasses import replace
 
-import pytest
-
 import notebook_records as made
 from assay import catalogue
 from assay.records import EndpointKind, Fact, FactClass, Observations, Place, Severity, State, TargetSpec, When
 from comparison_cases import case
+from rows import each
+from said import ASKED, FAIL, NOT_ASKED, PASS, hold
 
 RULE = catalogue.find("rules", "one_level_repeated")
 
@@ -35,13 +35,7 @@ def of_its_own(levels_of_each):
     return lambda trial: f"{trial.levels['target']}-{trial.block % levels_of_each}"
 
 
-def test_arms_of_one_boot_pass():
-    finding = RULE.check(saying(built(), host__boot=lambda t: "one"))
-    assert finding.state is State.PASS
-    assert finding.statement == "Set-ups by arm: boot 1 and 1, in common."
-
-
-@pytest.mark.parametrize(("boots", "state"), [(1, State.FAIL), (2, State.FAIL), (3, State.PASS), (6, State.PASS)])
+@each("boots state", (1, State.FAIL), (2, State.FAIL), (3, State.PASS), (6, State.PASS))
 def test_arms_of_boots_of_their_own_need_three(boots, state):
     found = saying(built(), host__boot=of_its_own(boots))
     finding = RULE.check(found)
@@ -50,18 +44,6 @@ def test_arms_of_boots_of_their_own_need_three(boots, state):
         assert finding.severity is Severity.QUALIFIES
         assert finding.bound.low == found.comparison.ratio.low
         assert f"boot: {boots} of the baseline, {boots} of the candidate" in finding.statement
-
-
-def test_a_target_that_was_made_once_for_one_arm():
-    makings = lambda t: "kept" if t.levels["target"] == "xfs" else f"{t.id}"  # noqa: E731
-    finding = RULE.check(saying(built(), host__boot=lambda t: "one", target__made=makings))
-    assert finding.state is State.FAIL
-    assert "set-up: 6 of the baseline, 1 of the candidate" in finding.statement
-    assert finding.observed["boot.baseline"] == 1
-
-
-def test_a_target_that_both_arms_share_drops_out():
-    assert RULE.check(saying(built(), target__made=lambda t: "kept")).state is State.PASS
 
 
 def test_a_loop_file_system_is_made_for_every_trial():
@@ -77,16 +59,7 @@ def test_a_loop_file_system_is_made_for_every_trial():
     on_loops = replace(found, experiment=asked, baseline=placed(found.baseline), candidate=placed(found.candidate))
     finding = RULE.check(on_loops)
     assert finding.state is State.PASS
-    assert finding.statement.endswith("set-up 6 and 6.")
-
-
-def test_one_run_of_each_arm_repeats_nothing():
-    assert RULE.check(saying(built(blocks=1), host__boot=of_its_own(1))).state is State.PASS
-
-
-def test_runs_that_tell_nothing_are_not_judged():
-    assert "unknown" in RULE.applies(built())
-    assert "no valid run" in RULE.applies(replace(built(), candidate=()))
+    assert "6" in finding.statement
 
 
 def test_a_run_that_does_not_tell_leaves_its_level_out():
@@ -96,5 +69,27 @@ def test_a_run_that_does_not_tell_leaves_its_level_out():
     assert RULE.applies(silent) is not None
 
 
-def test_the_measure_does_not_matter():
-    assert RULE.applies(saying(case("S10", lambda t: 5.0, measure=made.LATENCY), host__boot=lambda t: "one")) is None
+def test_states():
+    hold(
+        ("arms of one boot pass", RULE.check(saying(built(), host__boot=lambda t: "one")), PASS, "1"),
+        "a target that was made once for one arm",
+        (
+            RULE.check(
+                saying(
+                    built(),
+                    host__boot=lambda t: "one",
+                    target__made=lambda t: "kept" if t.levels["target"] == "xfs" else f"{t.id}",
+                )
+            ),
+            FAIL,
+            "6",
+            {"boot.baseline": 1},
+        ),
+        ("a target that both arms share drops out", RULE.check(saying(built(), target__made=lambda t: "kept")), PASS),
+        ("one run of each arm repeats nothing", RULE.check(saying(built(blocks=1), host__boot=of_its_own(1))), PASS),
+        "runs that tell nothing are not judged",
+        (RULE.applies(built()), NOT_ASKED),
+        (RULE.applies(replace(built(), candidate=())), NOT_ASKED),
+        "the measure does not matter",
+        (RULE.applies(saying(case("S10", lambda t: 5.0, measure=made.LATENCY), host__boot=lambda t: "one")), ASKED),
+    )

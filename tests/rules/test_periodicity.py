@@ -8,6 +8,7 @@ import pytest
 from assay.records import Claim, LoadTotal, Regime, Severity, State
 from assay.rules.periodicity import RULE
 from audit.case_builder import Made, case_of, progress
+from said import PASS, UNVERIFIED, hold
 
 
 def case(amounts, *, busy=None, figure="ops_per_s", regime=None, opened=False):
@@ -31,9 +32,7 @@ def case(amounts, *, busy=None, figure="ops_per_s", regime=None, opened=False):
     load = LoadTotal(late=0, unstarted=0, backlog_max_ns=0) if opened else None
     client = replace(client, operations=(replace(total, busy_ns=spent),), load=load)
     return replace(
-        found,
-        phase=replace(found.phase, clients=(client,)),
-        observations=replace(found.observations, series=tuple(told)),
+        found, phase=replace(found.phase, clients=(client,)), observations=replace(found.observations, series=tuple(told))
     )
 
 
@@ -59,16 +58,6 @@ def test_under_no_such_claim_it_is_a_note_without_a_label():
     assert (found.state, found.severity, found.relabel, found.bound) == (State.FAIL, Severity.NOTES, None, None)
 
 
-def test_ten_periods_are_enough_and_a_small_swing_is_worth_no_note():
-    assert RULE.check(case(swinging(45, low=95))).state is State.PASS
-    found = RULE.check(case(swinging(110)))
-    assert (found.state, "Period 1 s" in found.statement) == (State.PASS, True)
-
-
-def test_a_rate_that_stays_has_no_period():
-    assert RULE.check(case(still(60))).state is State.PASS
-
-
 def test_a_latency_may_swing_where_the_rate_does_not():
     busy = [1000 if at % 10 < 5 else 3000 for at in range(45)]
     found = RULE.check(case(still(45), busy=busy, figure="latency_mean_ns", regime=Regime.STEADY))
@@ -84,5 +73,11 @@ def test_the_rate_of_a_schedule_is_the_schedules():
     assert "external" in (RULE.applies(case_of(Made(values={"read.bytes": 1.0}), "W06")) or "")
 
 
-def test_too_few_points_are_unverified():
-    assert RULE.check(case(swinging(6))).state is State.UNVERIFIED
+def test_states():
+    hold(
+        "ten periods are enough and a small swing is worth no note",
+        (RULE.check(case(swinging(45, low=95))), PASS),
+        (RULE.check(case(swinging(110))), PASS, "1 s"),
+        ("a rate that stays has no period", RULE.check(case(still(60))), PASS),
+        ("too few points are unverified", RULE.check(case(swinging(6))), UNVERIFIED),
+    )

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.records import Claim, Observations, Path, Severity, State
 from assay.rules.placement import RULE
 from noise_cases import phase, run, series, trial_case
+from rows import each
+from said import PASS, hold
 
 
 def case(
@@ -40,45 +41,33 @@ def judged(**changes):
     return RULE.check(one)
 
 
-def test_what_is_where_it_belongs_passes():
-    assert judged().state is State.PASS
-
-
-@pytest.mark.parametrize(("remote", "state"), [(100.0, State.PASS), (120.0, State.FAIL)])
+@each("remote state", (100.0, State.PASS), (120.0, State.FAIL))
 def test_memory_of_another_node(remote, state):
     found = judged(pages=(1000.0 - remote, remote))
     assert (found.state, found.severity) == (state, Severity.NOTES)
 
 
-def test_threads_far_from_their_disk():
-    assert "3 threads ran on another node than nvme0n1" in judged(far=3).statement
-
-
-@pytest.mark.parametrize(
-    ("changes", "state"),
-    [
-        ({"block": (16000.0, 1500.0)}, State.PASS),
-        ({"block": (16000.0, 12000.0)}, State.FAIL),
-        ({"block": (16000.0, 16000.0), "workers": 1}, State.PASS),
-        ({"block": (16000.0, 16000.0), "queues": 2}, State.PASS),
-        ({"block": (900.0, 900.0)}, State.PASS),
-        ({"received": (16000.0, 16000.0)}, State.PASS),
-        ({"received": (16000.0, 16000.0), "claim": Claim(path=Path.WIRE)}, State.FAIL),
-    ],
+@each(
+    "changes state",
+    ({"block": (16000.0, 1500.0)}, State.PASS),
+    ({"block": (16000.0, 12000.0)}, State.FAIL),
+    ({"block": (16000.0, 16000.0), "workers": 1}, State.PASS),
+    ({"block": (16000.0, 16000.0), "queues": 2}, State.PASS),
+    ({"block": (900.0, 900.0)}, State.PASS),
+    ({"received": (16000.0, 16000.0)}, State.PASS),
+    ({"received": (16000.0, 16000.0), "claim": Claim(path=Path.WIRE)}, State.FAIL),
 )
 def test_interrupts_count_where_they_could_have_been_spread(changes, state):
     found = judged(**changes)
     assert (found.state, found.severity) == (state, Severity.NOTES)
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"nodes": 1, "queues": 1}, "no device with several queues"),
-        ({"nodes": 1, "cpus": 4}, "one memory node and 4 CPUs"),
-        ({"nodes": 2, "queues": 1, "cpus": 2}, None),
-        ({"nodes": 1}, None),
-    ],
+@each(
+    "changes reason",
+    ({"nodes": 1, "queues": 1}, "no device with several queues"),
+    ({"nodes": 1, "cpus": 4}, "one memory node and 4 CPUs"),
+    ({"nodes": 2, "queues": 1, "cpus": 2}, None),
+    ({"nodes": 1}, None),
 )
 def test_where_there_is_nothing_to_place_it_says_so(changes, reason):
     told = RULE.applies(case(**changes))
@@ -94,3 +83,7 @@ def test_more_of_the_other_node_is_never_better(pages, one, other):
     order = [State.FAIL, State.PASS]
     less, more = (judged(pages=(pages * (1 - share), pages * share)).state for share in sorted((one, other)))
     assert order.index(more) <= order.index(less)
+
+
+def test_states():
+    hold(("what is where it belongs passes", judged(), PASS), ("threads far from their disk", judged(far=3), "3"))

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
-
 from assay.records import CacheState, Claim, Direction, Durability, Regime, Severity, State, Tier
 from assay.rules.read_own_write import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
+from rows import each
+from said import ASKED, FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
 
 DEVICE, COLD = Claim(tier=Tier.DEVICE), Claim(regime=Regime.COLD)
 READ = Made(claim=DEVICE, resident_share=1.0, seen=Seen(storage_bytes=0))
@@ -34,7 +34,7 @@ def judged(made, **how):
     return RULE.check(case(made, **how))
 
 
-@pytest.mark.parametrize(("claim", "part"), [(DEVICE, "tier"), (COLD, "regime"), (Claim(tier=Tier.SERVER_CACHE), "tier")])
+@each("claim part", (DEVICE, "tier"), (COLD, "regime"), (Claim(tier=Tier.SERVER_CACHE), "tier"))
 def test_what_was_just_written_and_never_dropped_is_memory(claim, part):
     finding = judged(but(READ, claim=claim))
     assert (finding.state, finding.severity, finding.part) == (State.FAIL, Severity.INVALIDATES, part)
@@ -49,32 +49,7 @@ def test_a_phase_that_was_to_be_cold_and_was_not_is_told_so():
     assert "although cold was requested" in RULE.check(one).statement
 
 
-def test_what_was_dropped_in_between_passes():
-    assert judged(but(READ, resident_share=0.0)).state is State.PASS
-
-
-def test_what_storage_was_made_to_read_passes_whoever_wrote_it():
-    assert judged(but(READ, storage_bytes=256 * MIB)).state is State.PASS
-
-
-def test_what_somebody_else_wrote_passes():
-    assert judged(READ, written=("/t/other",)).state is State.PASS
-    assert judged(READ, operation="read").state is State.PASS
-    assert RULE.check(case_of(READ, "T11")).state is State.UNVERIFIED, "the phase names no files"
-
-
-def test_a_external_command_is_a_writer_too():
-    assert judged(READ, operation="command", values={"write.bytes": 1.0}).state is State.FAIL
-    assert judged(READ, operation="command").state is State.FAIL
-
-
-def test_without_any_look_into_memory_it_is_not_known():
-    assert judged(but(READ, resident_share=None)).state is State.UNVERIFIED
-    assert judged(but(READ, storage_bytes=None)).state is State.FAIL, "cachestat alone is enough"
-    assert judged(but(READ, storage_bytes=None, resident_share=0.0)).state is State.PASS
-
-
-@pytest.mark.parametrize("written", [FILES, ("/t/other",)])
+@each("written", FILES, ("/t/other",))
 def test_reads_among_writes_cannot_be_told_apart(written):
     one = case(but(READ, resident_share=0.0), written=written)
     totals = (*one.phase.clients[0].operations, replace(one.phase.clients[0].operations[0], operation="write"))
@@ -85,9 +60,25 @@ def test_reads_among_writes_cannot_be_told_apart(written):
     )
 
 
-def test_other_claims_writes_and_direct_reads_are_not_asked():
-    assert RULE.applies(case(READ)) is None
-    assert RULE.applies(case(but(READ, claim=Claim(tier=Tier.CLIENT_CACHE))))
-    assert RULE.applies(case(but(READ, claim=Claim(durability=Durability.ACKED))))
-    assert RULE.applies(case(but(READ, knobs={"direct": True}))) == "direct reads bypass the client's page cache"
-    assert RULE.applies(case_of(Made(operation="write", claim=DEVICE), "T11")) == "not a read"
+def test_states():
+    hold(
+        ("what was dropped in between passes", judged(but(READ, resident_share=0.0)), PASS),
+        ("what storage was made to read passes whoever wrote it", judged(but(READ, storage_bytes=256 * MIB)), PASS),
+        "what somebody else wrote passes",
+        (judged(READ, written=("/t/other",)), PASS),
+        (judged(READ, operation="read"), PASS),
+        (RULE.check(case_of(READ, "T11")), UNVERIFIED),
+        "a external command is a writer too",
+        (judged(READ, operation="command", values={"write.bytes": 1.0}), FAIL),
+        (judged(READ, operation="command"), FAIL),
+        "without any look into memory it is not known",
+        (judged(but(READ, resident_share=None)), UNVERIFIED),
+        (judged(but(READ, storage_bytes=None)), FAIL),
+        (judged(but(READ, storage_bytes=None, resident_share=0.0)), PASS),
+        "other claims writes and direct reads are not asked",
+        (RULE.applies(case(READ)), ASKED),
+        (RULE.applies(case(but(READ, claim=Claim(tier=Tier.CLIENT_CACHE)))), NOT_ASKED),
+        (RULE.applies(case(but(READ, claim=Claim(durability=Durability.ACKED)))), NOT_ASKED),
+        (RULE.applies(case(but(READ, knobs={"direct": True}))), NOT_ASKED),
+        (RULE.applies(case_of(Made(operation="write", claim=DEVICE), "T11")), NOT_ASKED),
+    )

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
-
 from assay.records import Claim, Fact, FactClass, Regime, Severity, State, Tier, When
 from assay.rules.readahead import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
+from rows import each
+from said import FAIL, PASS, UNVERIFIED, hold
 from traced_cases import traced
 
 PLAIN = Made(operation="random_read", seen=Seen(storage_bytes=256 * MIB))
@@ -17,16 +17,7 @@ def judged(made):
     return RULE.check(case_of(made, "T08"))
 
 
-def test_what_was_asked_and_no_more_passes():
-    assert judged(PLAIN).state is State.PASS
-    assert judged(but(PLAIN, storage_bytes=300 * MIB)).state is State.PASS
-
-
-def test_hits_in_memory_are_no_reading_ahead():
-    assert judged(but(PLAIN, storage_bytes=0)).state is State.PASS
-
-
-@pytest.mark.parametrize("claim", [Claim(), Claim(tier=Tier.DEVICE, regime=Regime.COLD)])
+@each("claim", Claim(), Claim(tier=Tier.DEVICE, regime=Regime.COLD))
 def test_more_than_was_asked_is_a_note_under_every_claim(claim):
     finding = judged(but(AHEAD, claim=claim))
     assert (finding.state, finding.severity, finding.bound) == (State.FAIL, Severity.NOTES, None)
@@ -40,32 +31,31 @@ def test_the_read_ahead_of_the_devices_is_told():
     assert "8192 KiB" in RULE.check(case).statement
 
 
-def test_what_came_into_memory_stands_in_for_the_counter():
-    assert judged(but(AHEAD, storage_bytes=None, cached_bytes=(0, 2048 * MIB))).state is State.FAIL
-    assert judged(but(AHEAD, storage_bytes=None, cached_bytes=(128 * MIB, 256 * MIB))).state is State.PASS
-
-
-def test_missing_evidence_is_said():
-    assert "Bytes read from storage unknown" in judged(but(PLAIN, storage_bytes=None)).statement
-    assert "Requested bytes unknown" in judged(but(PLAIN, count=0)).statement
-    assert judged(but(PLAIN, record_bytes=512)).state is State.UNVERIFIED
-
-
-@pytest.mark.parametrize(
-    ("made", "why"),
-    [
-        (Made(), "not a random read: read-ahead is intended"),
-        (Made(operation="random_write"), "not a read"),
-        (but(PLAIN, knobs={"direct": True}), "direct reads have no read-ahead"),
-        (PLAIN, None),
-    ],
+@each(
+    "made why",
+    (Made(), "not a random read: read-ahead is intended"),
+    (Made(operation="random_write"), "not a read"),
+    (but(PLAIN, knobs={"direct": True}), "direct reads have no read-ahead"),
+    (PLAIN, None),
 )
 def test_it_is_asked_of_buffered_random_reads_only(made, why):
     assert RULE.applies(case_of(made, "T08")) == why
 
 
-def test_pages_of_the_files_themselves_outrank_what_the_process_read_beside_them():
-    case = case_of(AHEAD, "T08")
-    assert RULE.check(traced(case, {("added_bytes", "path:/f"): 256 * MIB})).state is State.PASS
-    finding = RULE.check(traced(case_of(PLAIN, "T08"), {("added_bytes", "path:/f"): 512 * MIB}))
-    assert (finding.state, finding.observed["ratio"]) == (State.FAIL, 2)
+def test_states():
+    hold(
+        "what was asked and no more passes",
+        (judged(PLAIN), PASS),
+        (judged(but(PLAIN, storage_bytes=300 * MIB)), PASS),
+        ("hits in memory are no reading ahead", judged(but(PLAIN, storage_bytes=0)), PASS),
+        "what came into memory stands in for the counter",
+        (judged(but(AHEAD, storage_bytes=None, cached_bytes=(0, 2048 * MIB))), FAIL),
+        (judged(but(AHEAD, storage_bytes=None, cached_bytes=(128 * MIB, 256 * MIB))), PASS),
+        "missing evidence is said",
+        (judged(but(PLAIN, storage_bytes=None)), "Bytes read from storage unknown"),
+        (judged(but(PLAIN, count=0)), "Requested bytes unknown"),
+        (judged(but(PLAIN, record_bytes=512)), UNVERIFIED),
+        "pages of the files themselves outrank what the process read beside them",
+        (RULE.check(traced(case_of(AHEAD, "T08"), {("added_bytes", "path:/f"): 256 * MIB})), PASS),
+        (RULE.check(traced(case_of(PLAIN, "T08"), {("added_bytes", "path:/f"): 512 * MIB})), FAIL, {"ratio": 2}),
+    )

@@ -1,22 +1,10 @@
 import dataclasses
 
-import pytest
-
-from assay.records import (
-    Direction,
-    Fact,
-    FactClass,
-    Factor,
-    Observations,
-    OperationTotal,
-    Reading,
-    Rung,
-    Severity,
-    State,
-    When,
-)
+from assay.records import Direction, Fact, FactClass, Factor, Observations, OperationTotal, Reading, Rung, Severity, State, When
 from assay.rules.semantic_parity import RULE
 from noise_cases import comparison_case, phase, run
+from rows import each
+from said import FAIL, INVALIDATES, PASS, UNVERIFIED, hold
 
 TARGET = Factor(path="target", levels=("a", "b"))
 TRIED = {"semantics.access_time": "never", "semantics.names": "upper and lower case differ"}
@@ -72,38 +60,34 @@ def test_the_same_promises_pass_and_are_all_listed():
     assert "durability: as usual in both" in finding.evidence
 
 
-@pytest.mark.parametrize(
-    "option", ["nobarrier", "barrier=0", "sync", "data=writeback", "data=journal", "compress=zstd:3", "sec=krb5p"]
-)
+@each("option", "nobarrier", "barrier=0", "sync", "data=writeback", "data=journal", "compress=zstd:3", "sec=krb5p")
 def test_an_option_that_changes_a_promise_invalidates_a_comparison_of_writes(option):
     finding = judged(promising(), promising(**{OPTIONS: f"rw,{option}"}))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
     assert f"as usual against {option}" in finding.statement
 
 
-@pytest.mark.parametrize(
-    "option", ["barrier=1", "data=ordered", "inode64", "logbsize=32k", "noquota", "discard", "ssd", "space_cache=v2"]
-)
+@each("option", "barrier=1", "data=ordered", "inode64", "logbsize=32k", "noquota", "discard", "ssd", "space_cache=v2")
 def test_what_only_tunes_or_says_the_usual_is_no_other_promise(option):
     assert judged(promising(), promising(**{OPTIONS: f"rw,{option}"})).state is State.PASS
 
 
-@pytest.mark.parametrize(
-    ("direction", "severity"),
-    [(Direction.READ, Severity.NOTES), (Direction.WRITE, Severity.INVALIDATES), (Direction.METADATA, Severity.INVALIDATES)],
+@each(
+    "direction severity",
+    (Direction.READ, Severity.NOTES),
+    (Direction.WRITE, Severity.INVALIDATES),
+    (Direction.METADATA, Severity.INVALIDATES),
 )
 def test_durability_is_a_note_under_a_read(direction, severity):
     finding = judged(promising(direction), promising(direction, **{OPTIONS: "rw,barrier=0"}))
     assert (finding.state, finding.severity) == (State.FAIL, severity)
 
 
-@pytest.mark.parametrize(
-    ("values", "direction", "severity"),
-    [
-        (("never", "each read"), Direction.READ, Severity.INVALIDATES),
-        (("never", "each read"), Direction.WRITE, Severity.NOTES),
-        (("never", "first read after a change or a day"), Direction.READ, Severity.NOTES),
-    ],
+@each(
+    "values direction severity",
+    (("never", "each read"), Direction.READ, Severity.INVALIDATES),
+    (("never", "each read"), Direction.WRITE, Severity.NOTES),
+    (("never", "first read after a change or a day"), Direction.READ, Severity.NOTES),
 )
 def test_access_times_count_where_each_read_writes_one(values, direction, severity):
     left, right = (promising(direction, **{"semantics.access_time": value}) for value in values)
@@ -116,28 +100,20 @@ def test_names_qualify_metadata_and_are_a_note_under_bytes():
         assert judged(promising(direction), promising(direction, **folded)).severity is severity
 
 
-def test_flushes_that_did_not_come_down_to_a_volatile_cache():
-    finding = judged(promising(flushes=50), promising(flushes=0))
-    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert "reach the device against do not reach the device" in finding.statement
-    safe = judged(promising(flushes=50, cache="write through"), promising(flushes=0, cache="write through"))
-    assert safe.state is State.PASS, "a device without a volatile cache needs none"
-
-
-def test_what_is_declared_does_not_count():
-    finding = judged(promising(), promising(**{OPTIONS: "rw,barrier=0"}), ("semantics.durability",))
-    assert finding.state is State.PASS
-    assert "1 more differ, as declared" in finding.statement
-
-
-def test_only_what_both_arms_tell_is_compared_and_nothing_known_leaves_it_open():
-    bare = {"semantics.access_time": None, "semantics.names": None}
-    assert judged(promising(), promising(**bare)).state is State.PASS
-    silent = (run(of=phase()), Observations())
-    assert judged(promising(), silent).state is State.UNVERIFIED
-
-
 def test_a_setting_of_one_target_is_what_is_compared():
     case = comparison_case("C02", Factor(path="disk.mount_options", levels=((), ("noatime",))), [], [])
     assert "is the factor" in str(RULE.applies(case))
     assert RULE.applies(comparison_case("C02", TARGET, [], [])) is None
+
+
+def test_states():
+    hold(
+        "flushes that did not come down to a volatile cache",
+        (judged(promising(flushes=50), promising(flushes=0)), FAIL, INVALIDATES),
+        (judged(promising(flushes=50, cache="write through"), promising(flushes=0, cache="write through")), PASS),
+        "what is declared does not count",
+        (judged(promising(), promising(**{OPTIONS: "rw,barrier=0"}), ("semantics.durability",)), PASS, "1"),
+        "only what both arms tell is compared and nothing known leaves it open",
+        (judged(promising(), promising(**{"semantics.access_time": None, "semantics.names": None})), PASS),
+        (judged(promising(), (run(of=phase()), Observations())), UNVERIFIED),
+    )

@@ -3,12 +3,12 @@
 from array import array
 from dataclasses import replace
 
-import pytest
-
 from assay.records import Claim, Direction, Durability, Server, ServerNode, Severity, Span, State
 from assay.rules.server_acks_early import RULE
 from audit.case_builder import MIB, SECOND, Made, Seen, case_of
 from directory_cases import loaded, reported, series_of
+from rows import each
+from said import ASKED, FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, UNVERIFIED, hold
 from server_cases import counted, gauge, served
 
 TIMES = (-1000, SECOND + 1000, 2 * SECOND)
@@ -25,32 +25,11 @@ def judged(given, dirty, told=64 * MIB, claim=STABLE, operation="write"):
     return RULE.check(served("D04", rungs, gauges, operation=operation, values=values, figure=figure, claim=claim))
 
 
-def test_answers_from_memory_are_invalid_as_stable_ones():
-    found = judged(64 * MIB, 64 * MIB)
-    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert found.relabel == "write acknowledged from the server's memory, before it was stored"
-    assert found.detail == "100 % not stored at the last answer"
-
-
-def test_what_the_server_kept_in_its_own_memory_counts_too():
-    found = judged(32 * MIB, 0)
-    assert found.state is State.FAIL
-    assert "own memory" in found.statement
-
-
-def test_a_server_that_syncs_passes():
-    assert judged(64 * MIB, 0).state is State.PASS
-    assert judged(64 * MIB, MIB // 2).state is State.PASS, "below one part in a hundred"
-
-
-def test_a_log_that_is_synced_passes_though_the_data_files_are_dirty():
-    assert judged(128 * MIB, 64 * MIB).state is State.PASS
-
-
-@pytest.mark.parametrize(
-    ("given", "dirty", "state"),
-    [(192 * MIB, 128 * MIB, State.UNVERIFIED), (192 * MIB, MIB // 2, State.PASS), (128 * MIB, 128 * MIB, State.FAIL)],
-    ids=["as dirty as before the server's own writes", "hardly dirty", "all dirty"],
+@each(
+    "given dirty state",
+    (192 * MIB, 128 * MIB, State.UNVERIFIED),
+    (192 * MIB, MIB // 2, State.PASS),
+    (128 * MIB, 128 * MIB, State.FAIL),
 )
 def test_writes_to_the_mount_of_another_server_do_not_count_as_stored(given, dirty, state):
     gauges = {"dirty_bytes": (4096.0, 4096.0 + dirty), "writeback_bytes": (0.0, 0.0)}
@@ -62,31 +41,10 @@ def test_writes_to_the_mount_of_another_server_do_not_count_as_stored(given, dir
     assert RULE.check(replace(case, run=replace(case.run, places=places))).state is state
 
 
-@pytest.mark.parametrize(
-    ("dirty", "state"), [(64 * MIB, State.FAIL), (32 * MIB, State.UNVERIFIED), (0, State.PASS)], ids=["all", "half", "nothing"]
-)
+@each("dirty state", (64 * MIB, State.FAIL), (32 * MIB, State.UNVERIFIED), (0, State.PASS))
 def test_where_no_client_tells_bytes_only_all_or_nothing_is_judged(dirty, state):
     assert judged(64 * MIB, dirty, told=None).state is state
     assert judged(64 * MIB, dirty, told=None, operation="create").state is state
-
-
-def test_too_little_is_unverified():
-    assert judged(4096, 4096, told=None).state is State.UNVERIFIED
-
-
-def test_acknowledged_is_all_that_is_claimed():
-    assert judged(64 * MIB, 64 * MIB, claim=ACKED).severity is Severity.NOTES
-
-
-def test_unknown_pages_or_writes_are_unverified():
-    assert judged(64 * MIB, None).state is State.UNVERIFIED
-    assert judged(None, 0).state is State.UNVERIFIED
-
-
-def test_it_needs_a_server_and_writes():
-    assert RULE.applies(case_of(Made(operation="write"), "D04")) == "the target names no server"
-    assert RULE.applies(served("D04", operation="read")) == "no writes"
-    assert RULE.applies(served("D04", operation="create")) is None
 
 
 def changed(dirty, flushes, *, count=300, places=1, cache="write back", claim=STABLE, given=4 * MIB, flush_in_clock=False):
@@ -123,28 +81,17 @@ def at_the_end(dirty, *, drained=64 * MIB, flushes=(0, 1), filesystem="ext4", da
         for name, values in gauges.items()
     ]
     seen = replace(
-        made.observations,
-        readings=(*made.observations.readings, written, later),
-        series=(*made.observations.series, *samples),
+        made.observations, readings=(*made.observations.readings, written, later), series=(*made.observations.series, *samples)
     )
     return RULE.check(replace(made, run=replace(made.run, places=places), observations=seen))
 
 
-def test_by_t_what_the_flush_of_both_ends_has_stored_is_stored():
-    found = at_the_end((64.0 * MIB, 0.0))
-    assert (found.state, found.observed["flushes"]) == (State.PASS, 1), found
-    assert "stored when both ends had been flushed" in found.statement
-
-
-@pytest.mark.parametrize(
-    ("named", "words"),
-    [
-        ({"dirty": (64.0 * MIB, 8.0 * MIB)}, "12.5 % of 67.1 MB acknowledged was still in the server's memory"),
-        ({"dirty": (0.0, 0.0), "drained": 48 * MIB}, "25 % of 67.1 MB acknowledged was still in the server's memory"),
-        ({"dirty": (64.0 * MIB, 0.0), "flushes": (0, 0)}, "no flush reached vda, whose cache is volatile"),
-        ({"dirty": (64.0 * MIB, 0.0), "filesystem": "tmpfs", "flushes": None}, "on tmpfs, a file system in memory"),
-    ],
-    ids=["dirty", "not given to the kernel", "no flush", "in memory"],
+@each(
+    "named words",
+    ({"dirty": (64.0 * MIB, 8.0 * MIB)}, "12.5 % of 67.1 MB acknowledged was still in the server's memory"),
+    ({"dirty": (0.0, 0.0), "drained": 48 * MIB}, "25 % of 67.1 MB acknowledged was still in the server's memory"),
+    ({"dirty": (64.0 * MIB, 0.0), "flushes": (0, 0)}, "no flush reached vda, whose cache is volatile"),
+    ({"dirty": (64.0 * MIB, 0.0), "filesystem": "tmpfs", "flushes": None}, "on tmpfs, a file system in memory"),
 )
 def test_by_t_what_no_flush_has_stored_is_not(named, words):
     found = at_the_end(**named)
@@ -153,29 +100,10 @@ def test_by_t_what_no_flush_has_stored_is_not(named, words):
     assert at_the_end(**named, claim=ACKED).severity is Severity.NOTES
 
 
-def test_by_t_what_nobody_counted_is_unverified():
-    assert at_the_end(None).state is State.UNVERIFIED
-    assert at_the_end((0.0, 0.0), flushes=None).state is State.UNVERIFIED
-
-
 def test_by_t_a_server_whose_storage_was_not_flushed_is_judged_by_its_answers():
     for named in ({"data": "/elsewhere"}, {"drain_s": None}):
         found = at_the_end((64.0 * MIB, 0.0), **named)
         assert (found.state, found.relabel) == (State.FAIL, "write acknowledged from the server's memory, before it was stored")
-
-
-def test_changes_of_a_directory_that_are_all_dirty_were_acknowledged_early():
-    found = changed(4 * MIB, 2)
-    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert changed(0, 300).state is State.PASS
-
-
-def test_changes_that_no_flush_can_have_made_stable_were_too():
-    assert changed(0, 3).state is State.FAIL
-    assert changed(0, 3, places=64).state is State.PASS, "64 changes may share a flush"
-    assert changed(0, 3, cache="write through").state is State.PASS, "such a device gets no flushes"
-    assert changed(0, None).state is State.PASS
-    assert changed(0, 3, flush_in_clock=True).state is State.PASS, "the clock of such an import ends with its own flush"
 
 
 def test_requests_that_change_nothing_are_not_judged():
@@ -193,11 +121,40 @@ def imported(dirty, *, claim=STABLE, written=64 * MIB):
     return replace(case, observations=replace(case.observations, series=(*case.observations.series, *pages)))
 
 
-def test_the_end_of_an_import_is_an_acknowledgement_too():
-    found = RULE.check(imported(64 * MIB))
-    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert "100 % of 67.1 MB written was dirty when the importer ended" in found.statement
-    assert RULE.check(imported(64 * MIB, claim=Claim())).severity is Severity.NOTES
-    assert RULE.check(imported(0)).state is State.PASS
-    assert RULE.check(imported(None)).state is State.UNVERIFIED
-    assert RULE.applies(imported(0)) is None
+def test_states():
+    hold(
+        ("answers from memory are invalid as stable ones", judged(64 * MIB, 64 * MIB), FAIL, INVALIDATES, "100 %"),
+        ("what the server kept in its own memory counts too", judged(32 * MIB, 0), FAIL, "own memory"),
+        "a server that syncs passes",
+        (judged(64 * MIB, 0), PASS),
+        (judged(64 * MIB, MIB // 2), PASS),
+        ("a log that is synced passes though the data files are dirty", judged(128 * MIB, 64 * MIB), PASS),
+        ("too little is unverified", judged(4096, 4096, told=None), UNVERIFIED),
+        ("acknowledged is all that is claimed", judged(64 * MIB, 64 * MIB, claim=ACKED), NOTES),
+        "unknown pages or writes are unverified",
+        (judged(64 * MIB, None), UNVERIFIED),
+        (judged(None, 0), UNVERIFIED),
+        "it needs a server and writes",
+        (RULE.applies(case_of(Made(operation="write"), "D04")), NOT_ASKED),
+        (RULE.applies(served("D04", operation="read")), NOT_ASKED),
+        (RULE.applies(served("D04", operation="create")), ASKED),
+        ("by t what the flush of both ends has stored is stored", at_the_end((64.0 * MIB, 0.0)), PASS, {"flushes": 1}),
+        "by t what nobody counted is unverified",
+        (at_the_end(None), UNVERIFIED),
+        (at_the_end((0.0, 0.0), flushes=None), UNVERIFIED),
+        "changes of a directory that are all dirty were acknowledged early",
+        (changed(4 * MIB, 2), FAIL, INVALIDATES),
+        (changed(0, 300), PASS),
+        "changes that no flush can have made stable were too",
+        (changed(0, 3), FAIL),
+        (changed(0, 3, places=64), PASS),
+        (changed(0, 3, cache="write through"), PASS),
+        (changed(0, None), UNVERIFIED),
+        (changed(0, 3, flush_in_clock=True), PASS),
+        "the end of an import is an acknowledgement too",
+        (RULE.check(imported(64 * MIB)), FAIL, INVALIDATES, "100 %"),
+        (RULE.check(imported(64 * MIB, claim=Claim())), NOTES),
+        (RULE.check(imported(0)), PASS),
+        (RULE.check(imported(None)), UNVERIFIED),
+        (RULE.applies(imported(0)), ASKED),
+    )

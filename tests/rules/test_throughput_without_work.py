@@ -10,6 +10,8 @@ from assay.records import Claim, Direction, EngineCost, Rung, Severity, State, T
 from assay.rules.throughput_without_work import RULE
 from audit.case_builder import MIB, Made, Seen, case_of, reading
 from directory_cases import loaded
+from rows import each
+from said import ASKED, FAIL, INVALIDATES, NOT_ASKED, PASS, QUALIFIES, UNVERIFIED, hold
 
 GIB = 1 << 30
 
@@ -31,7 +33,7 @@ def test_our_own_engine_and_tools_that_tell_no_amount_are_not_judged():
     assert RULE.applies(case({"read.bytes": 0.0})) is None
 
 
-@pytest.mark.parametrize(("received", "state"), [(990, State.PASS), (1010, State.PASS), (989, State.FAIL), (1011, State.FAIL)])
+@each("received state", (990, State.PASS), (1010, State.PASS), (989, State.FAIL), (1011, State.FAIL))
 def test_answers_are_held_against_what_was_declared(received, state):
     found = RULE.check(case({"read.count": float(received)}, knobs={"expected_count": 1000}, figure="elapsed_ns"))
     assert (found.state, found.severity) == (state, Severity.INVALIDATES)
@@ -43,56 +45,15 @@ def test_each_client_is_expected_to_do_it_all(clients, each):
     assert found.state is State.PASS
 
 
-def test_bytes_are_held_too_and_both_where_both_are_declared():
-    knobs = {"expected_count": 10, "expected_bytes": 64 * MIB}
-    found = RULE.check(case({"read.count": 10.0, "read.bytes": 32.0 * MIB}, calls=32 * MIB, knobs=knobs))
-    assert (found.state, found.relabel) == (State.FAIL, "a figure of other work than expected")
-    assert found.detail == "33.6 MB instead of 67.1 MB"
-
-
-def test_what_was_declared_and_is_not_told_is_unverified():
-    assert RULE.check(case({"read.elapsed_ns": 5.0}, knobs={"expected_count": 5})).state is State.UNVERIFIED
-
-
-def test_a_search_that_found_nothing_is_the_time_of_finding_nothing():
-    found = RULE.check(case({"read.count": 0.0, "read.elapsed_ns": 9.0}, figure="elapsed_ns"))
-    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
-    meant = RULE.check(case({"read.count": 0.0}, figure="elapsed_ns", knobs={"expected_count": 0}))
-    assert meant.state is State.PASS, "it was declared that nothing would be found"
-    assert RULE.check(case({"read.count": 0.0}, figure="count")).state is State.PASS, "the figure says it itself"
-
-
-def test_bytes_that_nothing_here_moved_are_no_work():
-    found = RULE.check(case({"read.bytes": 2.0 * GIB}, cpu_ms=5, calls=MIB))
-    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert found.relabel == "reported, but never moved on this host"
-    claimed = RULE.check(case({"read.bytes": 2.0 * GIB}, calls=MIB, claim=Claim(tier=Tier.DEVICE)))
-    assert claimed.severity is Severity.INVALIDATES
-
-
-@pytest.mark.parametrize("rung", [Rung.CLIENT_CACHE, Rung.CLIENT_NIC, Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE])
-@pytest.mark.parametrize("way", [Direction.READ, Direction.WRITE])
+@each("rung", Rung.CLIENT_CACHE, Rung.CLIENT_NIC, Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
+@each("way", Direction.READ, Direction.WRITE)
 def test_a_trace_at_any_rung_in_any_direction_is_enough(rung, way):
     """What falls short of it is for E05 and T01 to say."""
     seen = reading(rung, "x", way, (GIB // 10, 9))
     assert RULE.check(case({"read.bytes": 1.0 * GIB}, extra=(seen,))).state is State.PASS
 
 
-def test_mapped_files_leave_no_trace_but_take_processor_time():
-    found = RULE.check(case({"read.bytes": 2.0 * GIB}, cpu_ms=300))
-    assert (found.state, "copy them within memory" in found.statement) == (State.PASS, True)
-
-
-def test_without_calls_or_processor_time_nothing_is_known():
-    assert RULE.check(case({"read.bytes": 2.0 * GIB}, seen=Seen(lower_bytes=0))).state is State.UNVERIFIED
-    assert RULE.check(case({"read.bytes": 2.0 * GIB}, cpu_ms=0)).state is State.UNVERIFIED
-
-
-def test_a_few_bytes_leave_no_trace_among_the_libraries():
-    assert RULE.check(case({"read.bytes": 1.0 * MIB})).state is State.PASS
-
-
-@pytest.mark.parametrize(("entries", "state"), [(4000, State.PASS), (3970, State.PASS), (3000, State.FAIL), (0, State.FAIL)])
+@each("entries state", (4000, State.PASS), (3970, State.PASS), (3000, State.FAIL), (0, State.FAIL))
 def test_searches_of_a_directory_that_find_nothing_are_no_work(entries, state):
     found = RULE.check(loaded("G05", {"search": 4000}, entries=entries))
     assert (found.state, found.severity) == (state, Severity.INVALIDATES)
@@ -106,7 +67,35 @@ def test_misses_are_asked_for_and_so_is_nothing():
     assert RULE.check(replace(nothing, experiment=replace(nothing.experiment, workloads=(load,)))).state is State.PASS
 
 
-def test_only_searches_can_find_nothing():
-    assert RULE.applies(loaded("G05", {"search": 5})) is None
-    both = loaded("G05", {"search": 5, "compare": 5}, operation="compare")
-    assert RULE.applies(both) == "only searches can find nothing"
+def test_states():
+    hold(
+        "bytes are held too and both where both are declared",
+        (
+            RULE.check(
+                case(
+                    {"read.count": 10.0, "read.bytes": 32.0 * MIB},
+                    calls=32 * MIB,
+                    knobs={"expected_count": 10, "expected_bytes": 64 * MIB},
+                )
+            ),
+            FAIL,
+            "33.6 MB",
+        ),
+        "what was declared and is not told is unverified",
+        (RULE.check(case({"read.elapsed_ns": 5.0}, knobs={"expected_count": 5})), UNVERIFIED),
+        "a search that found nothing is the time of finding nothing",
+        (RULE.check(case({"read.count": 0.0, "read.elapsed_ns": 9.0}, figure="elapsed_ns")), FAIL, INVALIDATES),
+        (RULE.check(case({"read.count": 0.0}, figure="elapsed_ns", knobs={"expected_count": 0})), PASS),
+        (RULE.check(case({"read.count": 0.0}, figure="count")), PASS),
+        "bytes that nothing here moved are no work",
+        (RULE.check(case({"read.bytes": 2.0 * GIB}, cpu_ms=5, calls=MIB)), FAIL, QUALIFIES),
+        (RULE.check(case({"read.bytes": 2.0 * GIB}, calls=MIB, claim=Claim(tier=Tier.DEVICE))), INVALIDATES),
+        ("mapped files leave no trace but take processor time", RULE.check(case({"read.bytes": 2.0 * GIB}, cpu_ms=300)), PASS),
+        "without calls or processor time nothing is known",
+        (RULE.check(case({"read.bytes": 2.0 * GIB}, seen=Seen(lower_bytes=0))), UNVERIFIED),
+        (RULE.check(case({"read.bytes": 2.0 * GIB}, cpu_ms=0)), UNVERIFIED),
+        ("a few bytes leave no trace among the libraries", RULE.check(case({"read.bytes": 1.0 * MIB})), PASS),
+        "only searches can find nothing",
+        (RULE.applies(loaded("G05", {"search": 5})), ASKED),
+        (RULE.applies(loaded("G05", {"search": 5, "compare": 5}, operation="compare")), NOT_ASKED),
+    )

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.audit import limits
-from assay.records import EngineCost, Histogram, LoadTotal, Severity, State, WorkloadSpec
+from assay.records import EngineCost, Histogram, LoadTotal, State, WorkloadSpec
 from assay.rules.timer_overhead import RULE
 from audit.case_builder import Made, case_of
+from rows import each
+from said import FAIL, PASS, QUALIFIES, UNVERIFIED, high, hold, low
 
 LIMITS = limits.thresholds("G07")
 
@@ -37,31 +39,11 @@ def test_what_is_not_timed_by_us_is_not_judged():
     assert "schedule" in (RULE.applies(replace(opened, phase=paced)) or "")
 
 
-def test_a_copy_out_of_a_buffer_is_as_short_as_the_clock():
-    found = RULE.check(case([20] * 50 + [30] * 50, user_ns=15))
-    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert found.observed["least_share"] == pytest.approx(LIMITS["tsc_ns"] / 20)
-    assert found.observed["most_share"] == pytest.approx(0.75)
-    assert (found.bound.low, found.bound.high) == (pytest.approx(5.0), 20.0)
-    assert RULE.check(case([20] * 9)).bound.low is None, "what it may cost at most is not known"
-
-
 def test_a_rate_holds_two_stamps_and_may_be_higher():
     one = case([100] * 100, user_ns=50, figure="ops_per_s")
     found = RULE.check(one)
     assert found.observed["least_share"] == pytest.approx(2 * LIMITS["tsc_ns"] / 100)
     assert (found.bound.low, found.bound.high) == (one.value, pytest.approx(2 * one.value))
-
-
-def test_another_clock_is_dearer():
-    assert RULE.check(case([200] * 9, user_ns=9)).state is State.PASS
-    assert RULE.check(case([200] * 9, user_ns=9, clock="clock_gettime")).state is State.FAIL
-
-
-def test_long_operations_pass_by_the_time_in_user_mode_or_by_the_shortest_of_all():
-    assert RULE.check(case([100_000] * 9, user_ns=900)).state is State.PASS
-    assert RULE.check(case([300] + [10_000] * 9)).state is State.PASS
-    assert RULE.check(case([300] + [10_000] * 9, figure="ops_per_s")).state is State.UNVERIFIED, "no bound of a rate"
 
 
 def measured(one, **cost):
@@ -71,18 +53,13 @@ def measured(one, **cost):
     return replace(one, phase=phase, run=replace(one.run, phases=(phase,)))
 
 
-@pytest.mark.parametrize(("figure", "long", "unknown"), [("latency_p50_ns", 700, 500), ("ops_per_s", 1_700, 1_500)])
+@each("figure long unknown", ("latency_p50_ns", 700, 500), ("ops_per_s", 1_700, 1_500))
 def test_what_the_engine_measured_of_itself_settles_what_a_hypervisor_might_have_cost(figure, long, unknown):
     """Three times 10 ns of a latency, three times 27 ns of a rate."""
     for median, state in ((long, State.PASS), (unknown, State.UNVERIFIED)):
         one = case([median] * 9, figure=figure)
         assert RULE.check(measured(one, stamp_ns=10, own_ns=27)).state is state
         assert RULE.check(one).state is State.UNVERIFIED
-
-
-def test_a_trapped_clock_is_as_dear_as_it_was_measured():
-    one = measured(case([30_000] * 9, figure="ops_per_s"), stamp_ns=2_000, own_ns=4_100)
-    assert RULE.check(one).observed["most_share"] == pytest.approx(3 * 4_100 / 30_000)
 
 
 def test_the_shortest_of_another_phase_counts_where_the_clock_is_the_same():
@@ -110,3 +87,31 @@ def test_it_never_fails_where_the_clock_cannot_be_the_reason(median, user):
 def test_no_latency_is_unverified():
     one = case([100])
     assert RULE.check(replace(one, observations=replace(one.observations, histograms=()))).state is State.UNVERIFIED
+
+
+def test_states():
+    hold(
+        "a copy out of a buffer is as short as the clock",
+        (
+            RULE.check(case([20] * 50 + [30] * 50, user_ns=15)),
+            FAIL,
+            QUALIFIES,
+            {"least_share": LIMITS["tsc_ns"] / 20},
+            {"most_share": 0.75},
+            low(5.0),
+            high(20.0),
+        ),
+        (RULE.check(case([20] * 9)), low(None)),
+        "another clock is dearer",
+        (RULE.check(case([200] * 9, user_ns=9)), PASS),
+        (RULE.check(case([200] * 9, user_ns=9, clock="clock_gettime")), FAIL),
+        "long operations pass by the time in user mode or by the shortest of all",
+        (RULE.check(case([100_000] * 9, user_ns=900)), PASS),
+        (RULE.check(case([300] + [10_000] * 9)), PASS),
+        (RULE.check(case([300] + [10_000] * 9, figure="ops_per_s")), UNVERIFIED),
+        "a trapped clock is as dear as it was measured",
+        (
+            RULE.check(measured(case([30_000] * 9, figure="ops_per_s"), stamp_ns=2_000, own_ns=4_100)),
+            {"most_share": 3 * 4_100 / 30_000},
+        ),
+    )

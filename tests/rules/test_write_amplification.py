@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
-
 from assay.records import Claim, Severity, State, Tier
 from assay.rules.write_amplification import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
+from rows import each
+from said import ASKED, NOT_ASKED, PASS, UNVERIFIED, hold
 
 PLAIN = Made(operation="write", drain_s=0.1, seen=Seen(lower_bytes=200 * MIB, drain_bytes=60 * MIB))
 STACK = ("loop0", "vda")
@@ -17,12 +17,7 @@ def judged(made):
     return RULE.check(case_of(made, "D07"))
 
 
-def test_a_byte_for_a_byte_passes():
-    finding = judged(PLAIN)
-    assert (finding.state, finding.observed["ratio"]) == (State.PASS, pytest.approx(260 / 256))
-
-
-@pytest.mark.parametrize("claim", [Claim(), Claim(tier=Tier.DEVICE)])
+@each("claim", Claim(), Claim(tier=Tier.DEVICE))
 def test_twice_the_bytes_are_a_note_under_every_claim(claim):
     finding = judged(but(DOUBLE, claim=claim))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.NOTES)
@@ -36,7 +31,7 @@ def test_half_as_much_again_is_still_a_journal():
     assert judged(but(stacked, upper_bytes=330 * MIB, lower_bytes=330 * MIB)).state is State.FAIL
 
 
-@pytest.mark.parametrize("devices", [("vda",), ("dm-0", "vda")])
+@each("devices", ("vda",), ("dm-0", "vda"))
 def test_what_a_shared_disk_took_may_be_others(devices):
     finding = judged(but(DOUBLE, devices=devices))
     assert (finding.state, "2.03 bytes per byte" in finding.statement) == (State.UNVERIFIED, True)
@@ -55,13 +50,15 @@ def test_a_disk_on_an_image_of_ours_is_the_targets_alone():
     assert RULE.check(replace(case, run=replace(case.run, places=(place,)))).state is State.FAIL
 
 
-def test_missing_evidence_is_said():
-    assert judged(but(PLAIN, lower_bytes=None)).state is State.UNVERIFIED
-    assert judged(but(PLAIN, count=2)).state is State.UNVERIFIED
-    assert judged(but(PLAIN, count=0)).state is State.UNVERIFIED
-
-
-def test_reads_and_objects_are_not_asked():
-    assert RULE.applies(case_of(Made(), "D07")) == "not a write of data"
-    assert RULE.applies(case_of(Made(operation="create"), "D07")) == "not a write of data"
-    assert RULE.applies(case_of(PLAIN, "D07")) is None
+def test_states():
+    hold(
+        ("a byte for a byte passes", judged(PLAIN), PASS, {"ratio": 260 / 256}),
+        "missing evidence is said",
+        (judged(but(PLAIN, lower_bytes=None)), UNVERIFIED),
+        (judged(but(PLAIN, count=2)), UNVERIFIED),
+        (judged(but(PLAIN, count=0)), UNVERIFIED),
+        "reads and objects are not asked",
+        (RULE.applies(case_of(Made(), "D07")), NOT_ASKED),
+        (RULE.applies(case_of(Made(operation="create"), "D07")), NOT_ASKED),
+        (RULE.applies(case_of(PLAIN, "D07")), ASKED),
+    )

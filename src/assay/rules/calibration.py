@@ -44,6 +44,8 @@ class Test:
     model: Run
     measured: Run
     shared: tuple[str, ...]
+    is_known: bool
+    """Whether the run says what its data are, or numbers of trials alone were fitted."""
 
 
 def applies(case: ComparisonCase) -> str | None:
@@ -59,6 +61,9 @@ def check(case: ComparisonCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "A model names its fitted data, and no run is compared with it.")
     same = [test for test in every if test.shared]
     observed = {"tests": float(len(every)), "tests_on_fitted_data": float(len(same))}
+    if not same and not all(test.is_known for test in every):
+        statement = f"What the data of a run are is unknown: no target has a fact `{DATA.rpartition('.')[2]}`."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if len(same) <= case.thresholds["shared_share"] * len(every):
         return found(RULE, case, State.PASS, f"0 of {len(every)} tests use data that the model was fitted on.", observed=observed)
     shared = list(dict.fromkeys(name for test in same for name in test.shared))
@@ -83,7 +88,9 @@ def tests(case: ComparisonCase) -> Iterator[Test]:
             fitted = words(seen, FITTED)
             for against, data in other if fitted else ():
                 if by_hand or place(against) == place(run):
-                    yield Test(model=run, measured=against, shared=tuple(sorted(fitted & names(against, data))))
+                    is_known = bool(words(data, DATA)) or all(word.isdecimal() for word in fitted)
+                    shared = tuple(sorted(fitted & names(against, data)))
+                    yield Test(model=run, measured=against, shared=shared, is_known=is_known)
 
 
 def place(run: Run) -> tuple[int, int]:

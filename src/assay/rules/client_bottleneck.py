@@ -80,6 +80,9 @@ def check(case: TrialCase) -> Finding:
     if case.phase.values and use.thread >= limits["thread_share"]:
         statement = f"The command used {use.thread:.3g} CPUs; its number of threads is unknown."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    if (most := most_of_one_thread(case)) is not None and most >= limits["thread_share"]:
+        statement = f"A thread of the load used up to {measures.percent(most)} of a CPU: its threads were not counted apart."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     limit = measures.percent(limits["thread_share"])
     statement = f"The load's busiest thread used {measures.percent(use.ran or 0.0)} of a CPU (limit {limit})."
     return found(RULE, case, State.PASS, statement, observed=observed)
@@ -186,6 +189,20 @@ def busiest(case: TrialCase, client: Client) -> tuple[float, float] | None:
     ticks, ready = (of_process(case, client, metric) for metric in ("busiest_thread_ns", "run_delay_ns"))
     ran = [time for time in (mean, None if ticks is None else ticks - TICK_NS) if time is not None]
     return (max(0.0, *ran) / lasted, (ready or 0.0) / threads / lasted) if ran else None
+
+
+def most_of_one_thread(case: TrialCase) -> float | None:
+    """The most that one thread of several can have run; None where each client has one, or they were counted apart."""
+    several = [one for one in case.phase.clients if one.workers > 1 and of_process(case, one, "busiest_thread_ns") is None]
+    if case.phase.values:
+        return None
+    drain_ns = case.phase.drain_ns if figures.charges_drain(case.phase, case.measure) else 0
+    spent = [
+        min(1.0, cost.processor_ns(one.cost) / max(1, one.last_ns - one.first_ns + (drain_ns or 0)))
+        for one in several
+        if one.cost is not None
+    ]
+    return max(spent, default=None)
 
 
 def of_process(case: TrialCase, client: Client, metric: str) -> float | None:

@@ -65,6 +65,10 @@ def check(case: ComparisonCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "Use of connections unknown: one arm has no valid run.")
     observed = {name: value for use in uses for name, value in use.observed.items()}
     different = [use for use in uses if use.is_different]
+    halves = [what for what, count in each.items() if half_counted(case, count)]
+    if not different and halves:
+        statement = f"Use of connections unknown: {' and '.join(halves)} of one arm alone were counted."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if not different:
         alike = "; ".join(f"{use.what} {use.words}" for use in uses)
         return found(RULE, case, State.PASS, f"Equal use of connections: {alike}.", observed=observed)
@@ -124,6 +128,12 @@ def compared(case: ComparisonCase, what: str, count: Count) -> UseOfConnections 
             f"candidate_{what}": median(times for times, _ in arms[1]),
         },
     )
+
+
+def half_counted(case: ComparisonCase, count: Count) -> bool:
+    """Whether one of them was counted in one arm and not in the other."""
+    arms = [any(count(run, seen, case) is not None for run, seen in counting(case, runs)) for runs in case.arms]
+    return any(arms) and not all(arms)
 
 
 def counting(case: ComparisonCase, runs: Runs) -> Runs:

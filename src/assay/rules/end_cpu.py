@@ -50,9 +50,18 @@ def check(case: TrialCase) -> Finding:
         words = f"A thread of {name} ran for {measures.percent(thread)} of the time that it could"
         limit = measures.percent(limits["thread_share"])
         return limited(case, f"{words} (limit {limit})", f"limited by one thread of {name}", observed)
+    if busiest.busy >= limits["busy_share"] and not accounted(case):
+        statement = f"{busiest}; whose time that was is not known."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     others = ", mostly with other programs" if busiest.busy >= limits["busy_share"] else ""
     statement = f"{busiest}{others}; busiest thread of an end {measures.percent(thread)}: no CPU of an end was the limit."
     return found(RULE, case, State.PASS, statement, observed=observed)
+
+
+def accounted(case: TrialCase) -> bool:
+    """Whether the time of the ends and of soft interrupts on each CPU was counted."""
+    seen = case.observations.over_time
+    return all(any(seen(case.phase.name, "end_cpu", metric)) for metric in ("run_ns", "soft_ns"))
 
 
 def limited(case: TrialCase, words: str, relabel: str, observed: dict[str, float]) -> Finding:

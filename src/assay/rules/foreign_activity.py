@@ -31,7 +31,6 @@ from dataclasses import dataclass
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
-from assay.measures import cost
 from assay.measures.figures import charges_drain
 from assay.records import ABSOLUTE, Direction, Finding, HostRole, Rung, Scope, Severity, State
 from assay.rulekit import noise
@@ -155,7 +154,7 @@ def device(case: TrialCase) -> OtherProgramsUse | None:
     each = case.thresholds["operation_bytes"]
     before = sum(min(step.other_processes_operations, step.raw_operations) for step in steps)
     share = (foreign + each * before) / (whole + each * sum(step.raw_operations for step in steps))
-    waits = 1.0 if charges_drain(case.phase, case.measure) else 1 - cost.on_cpu_share(case.phase)
+    waits = 1.0 if charges_drain(case.phase, case.measure) else noise.waiting_share(case)
     by = by_whom(case, "read_bytes", "write_bytes")
     words = f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}{by}"
     return OtherProgramsUse(share=share, lost=share * waits, words=words)

@@ -54,7 +54,7 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """The end with the most retransmissions: were they needed?"""
-    every = [*by_connection(case)] or [*by_namespace(case)]
+    every = [one for one in by_connection(case) if one.sent] or [one for one in by_namespace(case) if one.sent]
     if not every:
         return found(RULE, case, State.UNVERIFIED, "Retransmissions of the ends unknown.")
     worst, limits = max(every, key=lambda one: one.again), case.thresholds

@@ -19,9 +19,9 @@ from collections.abc import Iterable
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import served
+from assay.evidence import ladder, served
 from assay.measures import connections
-from assay.records import Direction, Finding, Scope, Severity, State, Tier
+from assay.records import Direction, Finding, Rung, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import Figures, found, held_back
 from assay.units import Unit
@@ -45,11 +45,20 @@ def check(case: TrialCase) -> Finding:
         limit = measures.percent(case.thresholds["sent_again_share"])
         lost = f"TCP retransmitted {measures.percent(again)} of its segments (limit {limit})"
         return limited(case, f"{lost}: packet loss on the path to the server.", "limited by packet loss", observed)
+    if link is not None and not both_ways(case):
+        statement = "Only one direction of the server's interfaces was counted."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if used is None and not stays(case):
         statement = "Capacity of the path to the server unknown: no link speed and no shaper."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     path = f"{name} {measures.percent(used)} full" if used is not None else "No link and no shaper on the path to the server"
     return found(RULE, case, State.PASS, f"{path}: the network was not the limit.", observed=observed)
+
+
+def both_ways(case: TrialCase) -> bool:
+    """Whether both directions were counted, by the server's interfaces or by the load itself."""
+    counted = (ladder.passed(case.phase, case.observations, Rung.SERVER_NIC, way) for way in (Direction.READ, Direction.WRITE))
+    return all(step is not None for step in counted) or own_rate(case) is not None
 
 
 def own_rate(case: TrialCase) -> float | None:

@@ -40,6 +40,8 @@ def check(case: TrialCase) -> Finding:
     """What was far away, and what piled up."""
     observed: dict[str, float | str | None] = {"nodes": largest(case, "nodes"), "remote_share": remote(case)}
     wrong = [*far(case), *piled(case, observed)]
+    if not wrong and (unknown := [*uncounted(case)]):
+        return found(RULE, case, State.UNVERIFIED, f"Not counted: {', '.join(unknown)}.", observed=observed)
     if not wrong:
         return found(RULE, case, State.PASS, "Memory, threads and interrupts well placed.", observed=observed)
     return found(
@@ -50,6 +52,16 @@ def check(case: TrialCase) -> Finding:
         observed=observed,
         evidence=("placement:/proc/softirqs, /sys/devices/system/node",),
     )
+
+
+def uncounted(case: TrialCase) -> Iterator[str]:
+    """What could be far away or pile up here, and was not counted."""
+    if (largest(case, "nodes") or 1) > 1 and None in (risen(case, "local_pages"), risen(case, "remote_pages")):
+        yield "memory by node"
+    spread = {"block": (largest(case, "queues") or 1) > 1, "net_rx": over_network(case)}
+    for kind in WORDS:
+        if spread[kind] and None in (risen(case, f"{kind}_softirqs"), risen(case, f"busiest_{kind}_softirqs")):
+            yield f"{kind} soft interrupts by CPU"
 
 
 def far(case: TrialCase) -> Iterator[str]:

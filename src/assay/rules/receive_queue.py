@@ -118,7 +118,10 @@ def train(case: TrialCase) -> int:
 
 def foreign_loss(case: TrialCase) -> DatagramLoss | None:
     """The counters of the namespaces: what a buffer refused, among all that came; other losses are not seen there."""
-    drops, received = (sum(rises(case, name)) for name in ("udp_receive_buffer_errors", "udp_received"))
+    refused, came = (rises(case, name) for name in ("udp_receive_buffer_errors", "udp_received"))
+    if not refused:
+        return None
+    drops, received = sum(refused), sum(came)
     return DatagramLoss(sent=received + drops, lost=drops, in_buffer=drops) if received + drops else None
 
 

@@ -32,10 +32,10 @@ FIO_OPTION = re.compile(
 def check(case: TrialCase) -> Finding:
     """How many bytes the application moved for each byte of the device, where the file system stores encoded data."""
     direction = case.phase.directions[case.measure.operation]
-    if not any(item.value for item in extents(case, "encoded_bytes")):
-        return found(RULE, case, State.UNVERIFIED, "Encoding of the stored data unknown (FIEMAP of the data files).")
     encoded = ladder.encoded_bytes(case.phase, case.observations)
     held = ladder.total(item.value[-1] for item in extents(case, "file_bytes") if item.value)
+    if not any(item.value for item in extents(case, "encoded_bytes")) or (encoded and not held):
+        return found(RULE, case, State.UNVERIFIED, "Encoding of the stored data unknown (FIEMAP of the data files).")
     share = min(1.0, encoded / held) if held else 0.0
     if share <= case.thresholds["encoded_share"]:
         return as_it_is(case, share)

@@ -44,6 +44,10 @@ def check(case: TrialCase) -> Finding:
         "receiver_restless_share": restless,
     }
     relabel, words = limiter(case, use, restless)
+    lacking = [name for name in ("window_bytes", "receiver_limited_share", "buffer_limited_share") if observed[name] is None]
+    if relabel is None and lacking:
+        statement = f"{words}; the kernel's account is not whole (no {', '.join(lacking)})."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if relabel is None:
         return found(RULE, case, State.PASS, f"{words}: no socket buffer was the limit.", observed=observed)
     return found(RULE, case, State.FAIL, f"{words}.", observed=observed, relabel=relabel, detail=words)

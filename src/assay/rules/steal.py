@@ -60,6 +60,9 @@ def check(case: TrialCase) -> Finding:
         return unseen(case)
     worst = max(losses, key=lambda one: one.lost)
     found_effect = noise.effect(case, worst.lost)
+    if found_effect.state is State.PASS and any(is_unwatched(case, one.host) for one in losses):
+        statement = f"{in_words(worst)} How long threads of the load waited for a CPU is unknown."
+        return found(RULE, case, State.UNVERIFIED, statement, observed={"steal_share": worst.steal})
     return found(
         RULE,
         case,
@@ -70,6 +73,15 @@ def check(case: TrialCase) -> Finding:
         observed={"steal_share": worst.steal, "run_delay_share": worst.waiting, "effect_share": found_effect.share},
         evidence=tuple(f"cpu:/proc/stat on {one.host}: steal {measures.percent(one.steal)} of CPU time" for one in losses),
     )
+
+
+def is_unwatched(case: TrialCase, host: str) -> bool:
+    """Whether the waiting of a load's threads was not counted, which have a CPU each."""
+    if case.role is HostRole.TARGET:
+        return False
+    cpus = under_clock(case, host, "cpu", "cpus", ABSOLUTE)
+    own_doing = bool(cpus) and threads(case, host) > cpus[0][1]
+    return not own_doing and waiting_share(case, host) is None
 
 
 def in_words(worst: CpuLosses) -> str:

@@ -1,0 +1,246 @@
+"""Laws of all rules, on the cases that the tests of each rule build: lacking evidence never passes, bounds are bounds."""
+
+import contextlib
+import dataclasses
+import importlib
+import inspect
+import math
+from dataclasses import replace
+from fnmatch import fnmatch
+
+import pytest
+
+from assay import catalogue, measures
+from assay.audit.judge import examine_one
+from assay.catalogue import ComparisonCase, TrialCase
+from assay.measures import Better
+from assay.records import Observations, Scope, State
+
+RULES = [rule for scope in Scope for rule in catalogue.rules_of(scope)]
+
+
+NEARLY = 1.000001
+OF_ANOTHER_UNIT = ()
+OF_A_PART = ()
+ENOUGH = {
+    "C01": {
+        "*": "facts that both arms lack are none; what one arm alone lacks differs",
+    },
+    "C02": {"*": "it compares what both arms tell, and says how many points those are"},
+    "C03": {"fact:end.1.interface.0.mtu*": "it compares what both arms tell"},
+    "C05": {"fact:target.machine*": "of other targets nobody says which machine", "fact:machine.serial*": "names stand in"},
+    "C07": {"fact:target.setting.software*": "indexes of one arm are compared by the filter's attributes"},
+    "D01": {"page_cache.dirty_bytes": "the drain that is charged left nothing"},
+    "D04": {
+        "directory.add": "a server without a monitor counts nothing",
+        "fact:device.*": "a cache that nobody calls volatile may lose nothing",
+    },
+    "D05": {"page_cache.file_bytes": "work that is done once through writes each byte once"},
+    "D07": {"L?.write (drain)": "what came during the clock alone is less: it is a note on excess"},
+    "E05": {"*": "it says that nothing contradicts; what a claim needs is asked by the rules of its parts"},
+    "E07": {"*": "it names the versions that were compared"},
+    "E08": {"directory.*": "it names what was counted"},
+    "G09": {"directory.bind": "of neither arm: connections are compared"},
+    "L01": {
+        "cpu.*": "the threads themselves are known",
+        "pressure.*": "the threads themselves are known",
+        "process.run_delay_ns": "N02 says what waiting for a CPU did",
+    },
+    "L03": {
+        "fact:target.server.limit_bytes_per_s*": "a way without a limit has no such fact",
+        "server.*_segments": "it says how full the way was",
+        "net": "it says how full the way was",
+    },
+    "L05": {"fact:target.server.inside.*": "clients in the lab's own namespace have none"},
+    "L06": {"cgroup.limit_write_bytes_per_s": "a group without a limit has none"},
+    "L09": {"application.read.count": "engines tell count, bytes and time of a part together"},
+    "L10": {"fact:health.*": "a path without such a device has none", "network.rx_errors": "errors of the disk were counted"},
+    "L12": {"process.run_delay_ns": "N02 says what waiting did", "end_cpu.stolen_ns": "a column of the line that gives busy_ns"},
+    "L13": {"fact:target.path.*": "a path that states no loss has none"},
+    "L17": {"tcp.*": "the losses of the path explain the rate", "net": "the losses of the path explain the rate"},
+    "N01": {"fact:speed.*": "a machine without such counters has none; the work itself was timed"},
+    "N03": {"other_processes.own_cpu_ns": "the more cautious share counts", "L9.write (clock)": "the CPU alone is judged"},
+    "N04": {"placement.queues": "one queue is no choice", "placement.far_threads": "a device without a node has none"},
+    "N05": {"memory.*": "the time that tasks waited is known"},
+    "N07": {"fact:kernel.log.*": "the log was read, and has no such message"},
+    "S04": {"*": "no clock was seen to be set; the order is that of the schedule"},
+    "S10": {"fact:target.made*": "the boot is a set-up, too"},
+    "T01": {"tracepoints.added_bytes": "bytes that the process made storage read are known"},
+    "T02": {"L9.read (clock)": "bytes of the device above, or of the server, are known"},
+    "T03": {"*": "bytes above and below are known, and agree"},
+    "T04": {"L2.read (clock)": "it says that caches below are not excluded"},
+    "T07": {"L8.write (clock)": "the device below is known"},
+    "T08": {"tracepoints.added_bytes": "bytes that the process made storage read are known"},
+    "T14": {"directory.cache_*": "a server without an entry cache counts none"},
+    "W02": {"application.*": "engines tell count, bytes and time of a part together", "latencies": "the rounds are known"},
+    "W03": {"application.*": "engines tell count, bytes and time of a part together"},
+    "W06": {"application.*": "engines tell count, bytes and time of a part together"},
+    "W07": {"server_cached_before": "T02 judges what the server read"},
+    "W08": {"*": "it says which of its two clocks is unknown"},
+}
+"""Rule -> evidence without which a failure may become a pass, and what is enough instead."""
+OF_THE_REPORT = {
+    "D01": "the drain", "D08": "the checks", "E01": "a claim of nothing", "E02": "no samples", "E05": "see above", "E06": "output",
+    "G01": "latencies of the load", "G02": "the load's account", "G03": "the load's account", "G04": "errors", "G05": "counts",
+    "G06": "checks of records", "G08": "counts", "G10": "confirmations", "L01": "CPU time of the clients", "L04": "declared limits",
+    "L07": "the load's sums", "L08": "other figures", "L11": "the queue's account", "L15": "the ends' sockets",
+    "L16": "the receiver's socket", "N05": "a limit that is meant", "S01": "the tool's own figures", "T01": "residency before",
+    "T03": "no loop device", "T10": "other figures", "T11": "earlier phases", "T14": "residency before", "W01": "times",
+    "W04": "times of the clients",
+}  # fmt: skip
+"""Rules that pass by what the load or the phase itself tells, without any observer: by what."""
+
+
+def own_tests(module):
+    """The tests of a rule that need nothing but the rule."""
+    for name, test in vars(module).items():
+        if name.startswith("test_") and not hasattr(test, "hypothesis") and not inspect.signature(test).parameters:
+            yield test
+
+
+def keeping(rule, kept):
+    """A check that keeps every case that it is shown."""
+    return lambda case: kept.append(case) or rule.check(case)
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """Rule -> the cases that its own tests show it, each with what it says of them: the tests are run for it once more."""
+    found = {}
+    for rule in RULES:
+        module, kept = importlib.import_module(f"rules.test_{rule.name.replace('-', '_')}"), []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                module, "RULE", replace(rule, check=lambda case, kept=kept, rule=rule: kept.append(case) or rule.check(case))
+            )
+            for test in own_tests(module):
+                with contextlib.suppress(AssertionError, BaseExceptionGroup):
+                    test()
+        found[rule.id] = [(case, examine_one(rule, case)) for case in kept]
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ evidence taken away
+
+
+def pieces(seen):
+    """Evidence by what it is: a rung and a direction, a series, a fact, all latencies."""
+    found = {}
+    for one in seen.readings:
+        found.setdefault(f"{one.rung}.{one.direction} ({one.span})", []).append(one)
+    for one in seen.series:
+        found.setdefault(f"{one.layer}.{one.metric}", []).append(one)
+    for one in seen.facts:
+        found.setdefault(f"fact:{one.key} ({one.when})", []).append(one)
+    for one in seen.histograms:
+        found.setdefault("latencies", []).append(one)
+    return found
+
+
+def without(seen, what):
+    gone = {id(one) for one in pieces(seen).get(what, ())}
+    kinds = ("readings", "series", "facts", "histograms")
+    return replace(seen, **{kind: tuple(one for one in getattr(seen, kind) if id(one) not in gone) for kind in kinds})
+
+
+def unsaid(record):
+    """Fields of a record that hold something and may be None."""
+    return [one.name for one in dataclasses.fields(record) if "None" in str(one.type) and getattr(record, one.name) is not None]
+
+
+def quiet(record, field):
+    return replace(record, **{field: None}) if field in unsaid(record) else record
+
+
+def silent(phase, field):
+    """The phase without one field of its clients or of what was done on its hosts."""
+    clients = tuple(quiet(one, field) for one in phase.clients)
+    return replace(phase, clients=clients, hosts=tuple(quiet(one, field) for one in phase.hosts))
+
+
+def stripped(case):
+    """The case with each piece of its evidence taken away: what is gone, and what is left."""
+    if isinstance(case, TrialCase):
+        for what in pieces(case.observations):
+            yield what, replace(case, observations=without(case.observations, what))
+        for field in sorted({name for one in (*case.phase.clients, *case.phase.hosts) for name in unsaid(one)}):
+            run = replace(case.run, phases=tuple(silent(phase, field) for phase in case.run.phases))
+            yield field, replace(case, run=run, phase=silent(case.phase, field))
+    if isinstance(case, ComparisonCase):
+        for what in sorted({what for arm in case.arms for _, seen in arm for what in pieces(seen)}):
+            bare = {
+                name: tuple((run, without(seen, what)) for run, seen in getattr(case, name)) for name in ("baseline", "candidate")
+            }
+            yield what, replace(case, **bare)
+            yield f"{what} of one arm", replace(case, candidate=bare["candidate"])
+
+
+def test_what_was_not_seen_never_passes(cases):
+    """Where a rule fails, taking evidence away makes it unverified, not asked, or another failure."""
+    passed = {
+        (rule.id, what)
+        for rule in RULES
+        for case, said in cases[rule.id]
+        if said.state is State.FAIL
+        for what, bare in stripped(case)
+        if examine_one(rule, bare).state is State.PASS
+    }
+    lacking = [(rule, what) for rule, what in sorted(passed) if not any(fnmatch(what, one) for one in ENOUGH.get(rule, ()))]
+    assert lacking == []
+
+
+def test_without_any_evidence_nothing_passes(cases):
+    passed = {
+        rule.id
+        for rule in RULES
+        for case, said in cases[rule.id]
+        if said.state is State.PASS and isinstance(case, TrialCase) and case.observations != Observations()
+        if examine_one(rule, replace(case, observations=Observations())).state is State.PASS
+    }
+    assert sorted(passed - OF_THE_REPORT.keys()) == []
+
+
+# ------------------------------------------------------------------------------------------------ bounds
+
+
+def wrong_bound(case, found):
+    """What is wrong with the bound of a finding; None where nothing is.
+
+    It holds the value, or lies where the figure would be without what flattered it: a rate below, a time above.
+    """
+    bound = found.bound
+    edges = [edge for edge in (bound.low, bound.high) if edge is not None]
+    if not edges or not all(math.isfinite(edge) and edge >= 0 for edge in edges) or edges != sorted(edges):
+        return "no interval"
+    if not isinstance(case, TrialCase) or case.value is None:
+        return None
+    kind = measures.figure_kind(case.measure.figure)
+    if kind is None or bound.unit != kind.unit:
+        return None if kind is None or found.rule in OF_ANOTHER_UNIT else "another unit than the figure's"
+    is_rate = kind.better is Better.HIGHER
+    outside = (
+        bound.low is not None and bound.low > case.value * NEARLY
+        if is_rate
+        else bound.high is not None and bound.high < case.value / NEARLY
+    )
+    return "on the wrong side of the value" if outside and found.rule not in OF_A_PART else None
+
+
+def test_bounds_are_ordered_and_on_the_right_side(cases):
+    wrong = {
+        (rule.id, why, str(found.bound), case.value, case.measure.figure)
+        for rule in RULES
+        for case, found in cases[rule.id]
+        if found.bound is not None and (why := wrong_bound(case, found))
+    }
+    assert sorted(wrong) == []
+
+
+def test_each_rule_has_a_case_that_passes_and_one_that_fails(cases):
+    lacking = {
+        (rule.id, state)
+        for rule in RULES
+        for state in (State.PASS, State.FAIL)
+        if not any(found.state is state for _, found in cases[rule.id])
+    }
+    assert lacking == {("E02", State.FAIL)}, "lost samples are unknown, and nothing else"
