@@ -1,0 +1,112 @@
+"""What frozen texts leave out or replace, all in one place: what differs from run to run, and what would be too long to read.
+
+A text that was shortened ends with the SHA-256 of the whole, so that a change in what was left out is seen, too.
+`frozen.py whole` writes the texts as they were before, for a comparison of two commits.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DIGITS = 9
+"""Of a number with more decimals than this: the last ones differ between processors and libraries."""
+LINE = 240
+"""A value of JSON that fits is on one line."""
+SHORT, FEW, MANY = 200, 2, 24
+"""Of a list so many elements are shown: FEW where one is longer than SHORT, else MANY. A list of findings is whole."""
+TABLE_ROWS = 3
+EMPTY = (None, "", [], {})
+WHOLE = False
+"""Whether nothing is cut."""
+
+REPLACED = (
+    (re.compile(r"\b\d+\.\d+\.\d+-[0-9a-f]{12}\b"), "{ruleset}"),
+    (re.compile(r"\b(assay(?:-engine|-line|-lab)?)([ \"':,]+)\d+\.\d+\.\d+\b"), r"\1\2{version}"),
+    (re.compile(r"\d+\.\d{9,}(?:e[-+]?\d+)?"), lambda found: f"{float(found[0]):.{DIGITS}g}"),
+)
+
+
+def pinned(text: str, home: Path) -> str:
+    """The text without what differs from run to run: the directory of the call, the tree of Assay, versions, last digits."""
+    for path, name in ((home, "{dir}"), (ROOT, "{assay}")):
+        text = text.replace(str(path), name)
+    for pattern, word in REPLACED:
+        text = pattern.sub(word, text)
+    return text
+
+
+def digest(text: str) -> str:
+    """The first letters of the SHA-256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def short_json(text: str) -> str:
+    """JSON with one value a line where it fits, without what is empty, with long lists cut."""
+    value = json.loads(text)
+    if WHOLE:
+        return json.dumps(value, indent=1, ensure_ascii=False)
+    return "\n".join([*lines(value), f"whole {digest(json.dumps(value, sort_keys=True))}"])
+
+
+def lines(value: object, key: str = "", depth: int = 0) -> list[str]:
+    """The lines of a value of JSON below its key."""
+    indent = "  " * depth
+    name = f"{key}: " if key else ""
+    if key == "findings" and isinstance(value, list):
+        return [f"{indent}{name}{len(value)}", *(f"{indent}  {finding(one)}" for one in value if shown(one))]
+    packed = compact(value)
+    if len(packed) + len(indent) + len(name) <= LINE or not isinstance(value, dict | list):
+        return [f"{indent}{name}{packed}"]
+    found = [f"{indent}{name}{'{' if isinstance(value, dict) else '['}"]
+    if isinstance(value, dict):
+        for word, one in value.items():
+            if one not in EMPTY:
+                found += lines(one, word, depth + 1)
+    else:
+        for one in cut(value):
+            found += lines(one, "", depth + 1)
+        if (left := len(value) - len(cut(value))) > 0:
+            found.append(f"{indent}  ... {left} more")
+    return found
+
+
+def cut(value: list) -> list:
+    """The elements of a list that are shown."""
+    return value[: FEW if max(len(compact(one)) for one in value) > SHORT else MANY]
+
+
+def compact(value: object) -> str:
+    """A value on one line, without what is empty."""
+    return json.dumps(full(value), ensure_ascii=False)
+
+
+def full(value: object) -> object:
+    """The value without keys that have nothing."""
+    if isinstance(value, dict):
+        return {word: full(one) for word, one in value.items() if one not in EMPTY}
+    return [full(one) for one in value] if isinstance(value, list) else value
+
+
+def shown(found: dict) -> bool:
+    """Whether a finding is shown: what does not apply is only counted."""
+    return found.get("state") != "n/a"
+
+
+def finding(found: dict) -> str:
+    """A finding on one line."""
+    told = ("rule", "name", "state", "severity", "statement", "subject", "phase", "part", "alternatives", "threshold")
+    rest = {word: one for word, one in found.items() if word not in told and one not in EMPTY}
+    return f"{found['rule']} {found['name']} {found['state']} {found['severity']}: {found['statement']} {compact(rest)}"
+
+
+def short_table(name: str, text: str) -> str:
+    """A table of CSV: columns, number of rows, the first rows, and the digest of all."""
+    if WHOLE:
+        return f"{name}\n{text}"
+    header, *rows = list(csv.reader(io.StringIO(text))) or [[]]
+    told = [f"{name}: {len(rows)} rows of {', '.join(header)}", *("  " + " | ".join(row)[:LINE] for row in rows[:TABLE_ROWS])]
+    return "\n".join([*told, f"  whole {digest(text)}"] if rows else told)
