@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from assay import catalogue
+from assay.catalogue import FREE, PLACEMENT
 from assay.cli.catalogue import page_text
 from assay.laboratory import rule_pages
 
@@ -60,6 +61,17 @@ def test_every_link_leads_somewhere():
         text = re.sub(r"(?ms)^```.*?^```", "", page.read_text())
         links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
         failures += [f"{page.relative_to(ROOT)}: {link}" for link in links if not leads(page, link)]
+    assert failures == []
+
+
+def test_the_page_of_a_target_or_workload_names_every_knob():
+    """But those of placement, which every workload has: docs/experiment-file.md has them."""
+    failures = []
+    for kind in ("targets", "workloads"):
+        for name in catalogue.names(kind):
+            page = (ROOT / "docs" / kind / f"{name}.md").read_text()
+            knobs = {knob.name.split(FREE)[0] for knob in catalogue.find(kind, name).knobs} - {one.name for one in PLACEMENT}
+            failures += [f"docs/{kind}/{name}.md: {knob}" for knob in sorted(knobs) if knob not in page]
     assert failures == []
 
 
