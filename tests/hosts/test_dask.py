@@ -223,10 +223,11 @@ def test_a_file_of_the_engines_name_with_another_content_is_refused(tmp_path, mo
         dask.opened(local("n"), ENGINE, ledger).__enter__()
 
 
-def test_an_engine_that_is_none_is_named(tmp_path, ledger):
+def test_an_engine_that_is_none_is_named(tmp_path, ledger, running):
     engine = tmp_path / "engine"
     engine.write_text("#!/no/such/program\n")
-    with pytest.raises(TrialError, match="host n: the load engine did not start"), dask.opened(local("n"), engine, ledger):
+    spec = HostSpec(**running, name="n")
+    with pytest.raises(TrialError, match="host n: the load engine did not start"), dask.opened([spec], engine, ledger):
         pass
 
 
@@ -265,12 +266,12 @@ def test_a_machine_for_which_the_engine_is_not_made_is_refused(subtests):
                 pinned._check({**found, **changed}, "2", "n")
 
 
-def test_a_worker_has_no_module_of_assay(ledger):
+def test_a_worker_has_no_module_of_assay(ledger, running):
     def modules():
         return [name for name in sys.modules if name.partition(".")[0] == "assay"]
 
     async def look():
-        async with cluster.opened(local("n"), ledger) as workers:
+        async with cluster.opened([HostSpec(**running, name="n")], ledger) as workers:
             channel = await pinned.opened(pinned.Worker(workers, "n"), ENGINE, asyncio.get_running_loop())
             found = await workers.client.run(modules)
             await asyncio.to_thread(channel.close)

@@ -244,7 +244,9 @@ def test_a_way_back_begins_after_everything_that_was_started_has_ended(home, tmp
     record = tmp_path / "record"
     with far_host() as host:
         child = host.spawn(["sh", "-c", "trap '' TERM HUP; while :; do sleep 0.01; done"])
-        host.note(1, "x", {}, f"kill -0 {child.pid} 2> /dev/null && echo alive > {record} || echo gone > {record}")
+        host.note(
+            1, "x", {}, f"grep -qs 'State:.[^ZX]' /proc/{child.pid}/status && echo alive > {record} || echo gone > {record}"
+        )
         host._exchange.tell("run", argv=["sleep", "600"])
     assert record.read_text() == "gone\n"
 

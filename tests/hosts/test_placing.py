@@ -50,6 +50,7 @@ def test_its_agent_speaks_first_unless_its_file_was_changed(door, machine):
     assert placed.fresh
     assert hello["type"] == "hello"
     assert hello["uid"] == 0
+    channel.close()
     place(door, ENGINE)
     path = machine.home / ".cache" / "assay" / NAME
     with path.open("ab") as file:

@@ -454,7 +454,8 @@ def test_a_disk_of_known_speed_is_that_fast_and_its_drain_is_timed(laboratory):
         finished, observations = lab.run(trial(), 1)
     finally:
         lab.remove()
-    assert (finished.outcome, finished.error) == (Outcome.FINISHED, None)
+    assert finished.error is None
+    assert finished.outcome is Outcome.FINISHED
     write, read = finished.phases
     assert write.drain_ns > 0.9 * 16 * MIB / rate * 1e9, "what was only in memory is charged to the drain"
     assert read.cache_proved is CacheState.COLD
