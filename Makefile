@@ -66,7 +66,7 @@ fast: ## before each commit: format, lint, types, contracts, unit tests; no root
 
 test: ## everything, with the real controls; installs nothing, skips and counts what is not here (root adds evidence)
 	@rm -f .build/skipped
-	$(STEPS) $(CHECKS) all-units rust-tests ready || { mkdir -p .build/steps; echo "see above" > .build/steps/build; }
+	$(STEPS) format-check lint ready $(CHECKS) all-units rust-tests || { mkdir -p .build/steps; echo "see above" > .build/steps/build; }
 	@test ! -e .build/steps/build || exec scripts/failures.sh
 	@echo "tests that may run beside others, $(WORKERS) at a time:"
 	@$(TESTED) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not alone' $(UNITS:%=--ignore=%) || echo "shown above" > .build/steps/tests
@@ -112,7 +112,7 @@ rust-format-check:
 clippy:
 	$(STEP) clippy env -u MAKEFLAGS cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
 
-rust-tests: $(PROGRAMS)
+rust-tests:
 	$(STEP) rust-tests env -u MAKEFLAGS cargo test --locked --workspace --quiet
 
 long: ready ## what takes hours: kill matrices, simulations, soaks (goes on where it was ended; writes benchmarks/LONG.md)

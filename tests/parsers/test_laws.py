@@ -16,7 +16,7 @@ OWN = {
     parser.name: [
         name
         for name in RECORDED
-        if figures_or_refusal(parser, recorded(name)) and name.startswith((parser.name.partition("_")[0], "bash", "time"))
+        if name.startswith((parser.name.partition("_")[0], "bash", "time")) and figures_or_refusal(parser, recorded(name))
     ]
     for parser in PARSERS
 }
