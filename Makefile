@@ -20,6 +20,8 @@ UNITS := $(addprefix tests/,analysis answer audit evidence experiment notebook p
 # Tests that have the machine to themselves (the marker `alone`). All others run beside each other.
 ALONE = $(shell grep -rlw 'mark\.alone' tests --include='test_*.py')
 WORKERS := 6
+# What reads the files waits for the step that may write them.
+FORMATTED := $(filter format,$(MAKECMDGOALS))
 CHECKS := format-check lint rust-format-check types stubs contracts clippy
 TESTED = mkdir -p .build/steps; ASSAY_SKIPPED=.build/skipped $(BIN)/pytest -q
 
@@ -85,10 +87,10 @@ format: $(BIN)/ruff
 format-check: $(BIN)/ruff
 	$(STEP) format $(BIN)/ruff format --check --quiet .
 
-lint: $(BIN)/ruff
+lint: $(BIN)/ruff | $(FORMATTED)
 	$(STEP) lint $(BIN)/ruff check --quiet --output-format concise .
 
-types: .build/dev.stamp
+types: .build/dev.stamp | $(FORMATTED)
 	$(STEP) types $(BIN)/mypy --no-error-summary
 
 stubs: .build/dev.stamp
@@ -97,7 +99,7 @@ stubs: .build/dev.stamp
 contracts: .build/dev.stamp
 	$(STEP) contracts $(BIN)/lint-imports --no-cache
 
-units: .build/dev.stamp
+units: .build/dev.stamp | $(FORMATTED)
 	$(STEP) units $(BIN)/pytest -q -n 2 --dist worksteal -m 'not root and not slow and not alone' $(UNITS)
 
 all-units: .build/dev.stamp $(BUNDLE)
@@ -150,7 +152,8 @@ SYNC = $(UV) sync --quiet --locked --python python3
 $(BIN)/ruff: | $(UV)
 	$(SYNC) --inexact --only-group lint
 
-.build/run.stamp: $(UV) $(PYTHON_CORE) | $(BIN)/ruff
+# One after the other: both write into .venv. Who only measures needs no linter.
+.build/run.stamp: $(UV) $(PYTHON_CORE) | $(if $(filter lint,$(MAKECMDGOALS)),$(BIN)/ruff)
 	@echo "the first build fetches packages and compiles Rust: some minutes without a further line on two CPUs"
 	$(SYNC) --inexact --no-dev --group build --reinstall-package assay-lab
 	@touch $@
