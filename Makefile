@@ -100,7 +100,7 @@ contracts: .build/dev.stamp
 	$(STEP) contracts $(BIN)/lint-imports --no-cache
 
 units: .build/dev.stamp | $(FORMATTED)
-	$(STEP) units $(BIN)/pytest -q -n 2 --dist worksteal -m 'not root and not slow and not alone' $(UNITS)
+	$(STEP) units $(BIN)/pytest -q -n 2 --dist worksteal --hypothesis-profile few -m 'not root and not slow and not alone' $(UNITS)
 
 all-units: .build/dev.stamp $(BUNDLE)
 	$(STEP) units env ASSAY_SKIPPED=.build/skipped $(BIN)/pytest -q -n 2 --dist worksteal -m 'not alone' $(UNITS)
