@@ -20,6 +20,8 @@ UNITS := $(addprefix tests/,analysis answer audit evidence experiment notebook p
 # Tests that have the machine to themselves (the marker `alone`). All others run beside each other.
 ALONE = $(shell grep -rlw 'mark\.alone' tests --include='test_*.py')
 WORKERS := 6
+# What reads the files waits for the step that may write them.
+FORMATTED := $(filter format,$(MAKECMDGOALS))
 CHECKS := format-check lint rust-format-check types stubs contracts clippy
 TESTED = mkdir -p .build/steps; ASSAY_SKIPPED=.build/skipped $(BIN)/pytest -q
 
@@ -66,7 +68,7 @@ fast: ## before each commit: format, lint, types, contracts, unit tests; no root
 
 test: ## everything, with the real controls; installs nothing, skips and counts what is not here (root adds evidence)
 	@rm -f .build/skipped
-	$(STEPS) $(CHECKS) all-units rust-tests ready || { mkdir -p .build/steps; echo "see above" > .build/steps/build; }
+	$(STEPS) format-check lint ready $(CHECKS) all-units rust-tests || { mkdir -p .build/steps; echo "see above" > .build/steps/build; }
 	@test ! -e .build/steps/build || exec scripts/failures.sh
 	@echo "tests that may run beside others, $(WORKERS) at a time:"
 	@$(TESTED) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not alone' $(UNITS:%=--ignore=%) || echo "shown above" > .build/steps/tests
@@ -85,10 +87,10 @@ format: $(BIN)/ruff
 format-check: $(BIN)/ruff
 	$(STEP) format $(BIN)/ruff format --check --quiet .
 
-lint: $(BIN)/ruff
+lint: $(BIN)/ruff | $(FORMATTED)
 	$(STEP) lint $(BIN)/ruff check --quiet --output-format concise .
 
-types: .build/dev.stamp
+types: .build/dev.stamp | $(FORMATTED)
 	$(STEP) types $(BIN)/mypy --no-error-summary
 
 stubs: .build/dev.stamp
@@ -97,8 +99,8 @@ stubs: .build/dev.stamp
 contracts: .build/dev.stamp
 	$(STEP) contracts $(BIN)/lint-imports --no-cache
 
-units: .build/dev.stamp
-	$(STEP) units $(BIN)/pytest -q -n 2 --dist worksteal -m 'not root and not slow and not alone' $(UNITS)
+units: .build/dev.stamp | $(FORMATTED)
+	$(STEP) units $(BIN)/pytest -q -n 2 --dist worksteal --hypothesis-profile few -m 'not root and not slow and not alone' $(UNITS)
 
 all-units: .build/dev.stamp $(BUNDLE)
 	$(STEP) units env ASSAY_SKIPPED=.build/skipped $(BIN)/pytest -q -n 2 --dist worksteal -m 'not alone' $(UNITS)
@@ -112,7 +114,7 @@ rust-format-check:
 clippy:
 	$(STEP) clippy env -u MAKEFLAGS cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
 
-rust-tests: $(PROGRAMS)
+rust-tests:
 	$(STEP) rust-tests env -u MAKEFLAGS cargo test --locked --workspace --quiet
 
 long: ready ## what takes hours: kill matrices, simulations, soaks (goes on where it was ended; writes benchmarks/LONG.md)
@@ -150,7 +152,8 @@ SYNC = $(UV) sync --quiet --locked --python python3
 $(BIN)/ruff: | $(UV)
 	$(SYNC) --inexact --only-group lint
 
-.build/run.stamp: $(UV) $(PYTHON_CORE) | $(BIN)/ruff
+# One after the other: both write into .venv. Who only measures needs no linter.
+.build/run.stamp: $(UV) $(PYTHON_CORE) | $(if $(filter lint,$(MAKECMDGOALS)),$(BIN)/ruff)
 	@echo "the first build fetches packages and compiles Rust: some minutes without a further line on two CPUs"
 	$(SYNC) --inexact --no-dev --group build --reinstall-package assay-lab
 	@touch $@

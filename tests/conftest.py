@@ -27,6 +27,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 BUSY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("busy machine", BUSY)
+settings.register_profile("few", BUSY, max_examples=sizes.EXAMPLES // 5)
 settings.register_profile("many", BUSY, max_examples=100 * sizes.EXAMPLES)
 settings.load_profile("busy machine")
 

@@ -1,5 +1,6 @@
 """The shipped controls as test cases: run for real, tried again where noise of the platform spoiled them."""
 
+import functools
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,13 @@ TRIES = 3
 
 def files(*, anytime: bool, families: str = "CDEGLNSTW") -> list[Path]:
     """The files of the controls that may run at any time, or of those that have the machine to themselves."""
-    shipped = sorted(path for path in FOLDER.glob("*.toml") if path.name != "quick.toml")
-    known = ((path, read.control(path)) for path in shipped)
-    return [path for path, one in known if one is not None and one.anytime is anytime and one.rule[0] in families]
+    return [path for path, one in shipped() if one is not None and one.anytime is anytime and one.rule[0] in families]
+
+
+@functools.cache
+def shipped() -> list[tuple[Path, read.Control | None]]:
+    """Every shipped file with what it says of its control; the modules that are collected read them once."""
+    return [(path, read.control(path)) for path in sorted(FOLDER.glob("*.toml")) if path.name != "quick.toml"]
 
 
 def hold(path: Path, lab: Path) -> None:

@@ -4,9 +4,10 @@ import re
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+import sizes
 from assay import catalogue
 from assay.catalogue import printed
 from parser_cases import RECORDED, figures_or_refusal, recorded
@@ -16,7 +17,7 @@ OWN = {
     parser.name: [
         name
         for name in RECORDED
-        if figures_or_refusal(parser, recorded(name)) and name.startswith((parser.name.partition("_")[0], "bash", "time"))
+        if name.startswith((parser.name.partition("_")[0], "bash", "time")) and figures_or_refusal(parser, recorded(name))
     ]
     for parser in PARSERS
 }
@@ -30,7 +31,7 @@ def test_any_recording_gives_figures_or_a_refusal(parser):
 
 
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
-@settings(max_examples=80, deadline=None)
+@sizes.examples(80)
 @given(data=st.data())
 def test_an_output_cut_anywhere_gives_no_figure_that_was_not_in_a_whole_line(parser, data):
     text = recorded(data.draw(st.sampled_from(OWN[parser.name])))
@@ -42,7 +43,7 @@ def test_an_output_cut_anywhere_gives_no_figure_that_was_not_in_a_whole_line(par
 
 
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
-@settings(max_examples=120, deadline=None)
+@sizes.examples(120)
 @given(data=st.data())
 def test_damage_anywhere_gives_figures_or_a_refusal(parser, data):
     text = recorded(data.draw(st.sampled_from(OWN[parser.name])))
@@ -55,7 +56,7 @@ def test_damage_anywhere_gives_figures_or_a_refusal(parser, data):
 
 
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
-@settings(max_examples=60, deadline=None)
+@sizes.examples(60)
 @given(text=st.text(max_size=200), number=st.from_regex(r"[0-9.,e+-]{1,12}", fullmatch=True), data=st.data())
 def test_any_number_in_the_place_of_another_gives_figures_or_a_refusal(parser, text, number, data):
     figures_or_refusal(parser, text)
@@ -76,7 +77,7 @@ NUMBER = re.compile(r"\d[\d.]*")
 
 
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
-@settings(max_examples=40, deadline=None)
+@sizes.examples(40)
 @given(data=st.data())
 def test_numbers_that_cannot_be_read_change_no_figure(parser, data):
     """Figures of one number are missing then; sums and means of several (matrices, iterations, files) are, too."""
@@ -135,7 +136,7 @@ WORDS = (
 
 
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
-@settings(max_examples=20, deadline=None)
+@sizes.examples(20)
 @given(data=st.data())
 def test_what_another_program_says_meanwhile_changes_no_figure(parser, data):
     text = recorded(data.draw(st.sampled_from(OWN[parser.name])))

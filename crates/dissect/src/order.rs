@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 const MOST_HELD_BYTES: usize = 4 << 20;
 const MOST_HELD: usize = 4096;
 /// A number farther away belongs to another connection, or the capture paused.
-const FARTHEST: i32 = 1 << 29;
+const FARTHEST: u32 = 1 << 29;
 
 /// What comes out, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl Order {
             self.begin(ack);
         }
         let distance = ahead(ack, self.next);
-        if distance.abs() > FARTHEST || (self.acked_known && ahead(ack, self.acked) <= 0) {
+        if distance.unsigned_abs() > FARTHEST || (self.acked_known && ahead(ack, self.acked) <= 0) {
             return;
         }
         (self.acked, self.acked_known) = (ack, true);
@@ -221,7 +221,7 @@ impl Order {
             self.begin(payload.seq);
         }
         let distance = ahead(payload.seq, self.next);
-        if distance.abs() > FARTHEST {
+        if distance.unsigned_abs() > FARTHEST {
             self.restart(payload.seq, out);
         }
         let late = ahead(payload.seq, self.highest) < 0;
@@ -402,6 +402,24 @@ mod tests {
             _ => panic!("{piece:?}"),
         });
         assert_eq!(found, [(5, 0), (5, 7)]);
+    }
+
+    #[test]
+    fn what_lies_half_the_numbers_away_begins_anew() {
+        let (mut order, mut found) = (Order::default(), Vec::new());
+        order.begin(100);
+        let far = Payload {
+            seq: 100 + (1 << 31),
+            t_ns: 7,
+            bytes: b"anew",
+            missing: 0,
+        };
+        order.take(far, true, &mut |piece| {
+            if let Piece::Bytes(bytes, _) = piece {
+                found.extend_from_slice(bytes);
+            }
+        });
+        assert_eq!(found, b"anew");
     }
 
     #[test]
