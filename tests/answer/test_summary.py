@@ -269,7 +269,7 @@ def test_the_level_ahead_is_first_or_shares_the_lead():
     said = lead(lying(compared(3), 0.5, 0.8, 0.9)).said
     assert "clients = 1 is fastest; clients = 2 is slower, 0.50 times" in said, "the baseline"
     said = lead(lying(compared(3), 1.9, 1.95, 1.2)).said
-    assert "clients = 3 and 2 lead, undecided between them; " in said
+    assert "clients = 3 and clients = 2 lead, undecided between them; " in said
     alike = lead(lying(compared(2), 1.02, 0.98)).said
     assert (" lead" in alike, "fastest" in alike) == (False, False)
 
