@@ -113,9 +113,8 @@ def conducted(store, heard):
     return [run.outcome.value for run in notebook.runs(store.folder)]
 
 
-def test_it_runs_piece_after_piece_goes_on_where_it_was_left_and_its_watcher_sees_each(tmp_path, monkeypatch):
+def test_it_runs_piece_after_piece_and_goes_on_where_it_was_left(tmp_path, monkeypatch):
     with store_of(tmp_path) as store:
-        watching = notebook_watchers.watch(store.folder.parent)
         monkeypatch.setattr(SoakWatch, "look", lambda self, run, verdicts: setattr(self, "reason", "a test says so"))
         heard = []
         assert conducted(store, heard) == ["finished"], "over after the first piece"
@@ -124,6 +123,13 @@ def test_it_runs_piece_after_piece_goes_on_where_it_was_left_and_its_watcher_see
         monkeypatch.undo()
         assert conducted(store, []) == ["finished"] * 3
         assert all(run.phases[0].clients[0].operations[0].count in range(900, 1100) for run in notebook.runs(store.folder))
+    assert judge.ruleset()
+
+
+def test_who_watches_the_notebook_sees_each_piece(tmp_path):
+    with store_of(tmp_path) as store:
+        watching = notebook_watchers.watch(store.folder.parent)
+        assert conducted(store, []) == ["finished"] * 3
         os.close(watching)
         assert {row["trial"] for _, _, row in index.live(store.folder)} == {one.id for one in store.plan.trials}
 
