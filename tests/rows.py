@@ -6,7 +6,6 @@ import inspect
 
 import pytest
 
-
 OWN = {"tmp_path", "monkeypatch"}
 
 
