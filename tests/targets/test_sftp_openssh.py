@@ -41,9 +41,8 @@ def test_its_mount_is_proved_and_one_that_leads_elsewhere_or_is_gone_is_refused(
     assert told["clients.fsync"] == mounted.REACHED
     assert (told["server.route"], told["server.route_kind"]) == ("load0", "virtual"), "the clients' route, not the lab's"
     assert told["setting.cipher"] == "aes128-gcm@openssh.com"
-    with monkeypatch.context() as soon:
-        with pytest.raises(TrialError, match="does not have what was written through it"):
-            _attach_elsewhere(made, placed.scratch / "elsewhere", soon)
+    with monkeypatch.context() as soon, pytest.raises(TrialError, match="does not have what was written through it"):
+        _attach_elsewhere(made, placed.scratch / "elsewhere", soon)
     HOST.run(["umount", "--", end.address])
     with pytest.raises(TrialError, match="nothing is mounted there any more"):
         made.facts()
