@@ -65,8 +65,8 @@ def _attach_elsewhere(made, elsewhere, soon):
     plan = sftp_openssh.mount(HOST, instance, f"{directory}/mount", "assay-test")
 
     def prove(point):
-        """Once it is mounted, however long that takes."""
-        soon.setattr(mounted, "PATIENCE_S", 0.5)
+        """Look once, after it is mounted and written to, however long that takes."""
+        soon.setattr(mounted, "becomes", lambda true: true())
         return mounted.prove(HOST, plan, point, str(elsewhere))
 
     try:
