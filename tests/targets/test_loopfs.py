@@ -82,7 +82,7 @@ def test_life_of_a_target(undo, scratch, filesystem):
 
 
 def test_features_are_the_same_each_time_and_mount_options_in_effect(undo, scratch):
-    options = {"mkfs_options": ("-b", "4096", "-O", "^has_journal"), "mount_options": ("noatime", "nodiscard")}
+    options = {"mkfs_options": ("-b", "4096", "-O", "^has_journal"), "mount_options": ("noatime", "nodelalloc")}
     given, seen = setting(undo, scratch, **SMALL, **options), []
     for _ in range(2):
         place = TARGET.prepare(HOST, given)
@@ -91,7 +91,7 @@ def test_features_are_the_same_each_time_and_mount_options_in_effect(undo, scrat
     assert seen[0] == seen[1]
     assert "has_journal" not in seen[0]["mkfs.features"]
     assert seen[0]["mkfs.block_bytes"] == "4096"
-    assert {"noatime", "nodiscard"} <= set(seen[0]["mount.options"].split(","))
+    assert {"noatime", "nodelalloc"} <= set(seen[0]["mount.options"].split(","))
 
 
 @contextlib.contextmanager

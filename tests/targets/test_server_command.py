@@ -22,7 +22,7 @@ SOFTWARE = {"xrootd": "v5", "gridftp": "globus_gridftp_server: 1", "ftp": "vsftp
 TARGET = catalogue.find("targets", "server_command")
 ECHO = {"run": ("python3", "-m", "http.server", "--directory", "{data}", "--bind", "{server.address}", "{port}"), "port": 80}
 """A server that gives files and takes none."""
-real = (pytest.mark.root, needs_root, needs("ip", "nsenter"))
+real = [pytest.mark.root, needs_root, needs("ip", "nsenter")]
 of_commands = [*real, needs("python3", "curl")]
 
 

@@ -41,10 +41,8 @@ def test_its_mount_is_proved_and_one_that_leads_elsewhere_or_is_gone_is_refused(
     assert told["clients.fsync"] == mounted.REACHED
     assert (told["server.route"], told["server.route_kind"]) == ("load0", "virtual"), "the clients' route, not the lab's"
     assert told["setting.cipher"] == "aes128-gcm@openssh.com"
-    with monkeypatch.context() as soon:
-        soon.setattr(mounted, "PATIENCE_S", 0.5)
-        with pytest.raises(TrialError, match="does not have what was written through it"):
-            _attach_elsewhere(made, placed.scratch / "elsewhere")
+    with monkeypatch.context() as soon, pytest.raises(TrialError, match="does not have what was written through it"):
+        _attach_elsewhere(made, placed.scratch / "elsewhere", soon)
     HOST.run(["umount", "--", end.address])
     with pytest.raises(TrialError, match="nothing is mounted there any more"):
         made.facts()
@@ -52,7 +50,7 @@ def test_its_mount_is_proved_and_one_that_leads_elsewhere_or_is_gone_is_refused(
         refused_elsewhere(TARGET, made.setting, EndpointKind.DIRECTORY)
 
 
-def _attach_elsewhere(made, elsewhere):
+def _attach_elsewhere(made, elsewhere, soon):
     """Attach a mount of the server's data, and look for what is written through it somewhere else."""
     elsewhere.mkdir()
     instance = FileInstance(
@@ -65,7 +63,12 @@ def _attach_elsewhere(made, elsewhere):
     directory = instance.path("client-9")
     Path(directory).mkdir()
     plan = sftp_openssh.mount(HOST, instance, f"{directory}/mount", "assay-test")
-    prove = lambda point: mounted.prove(HOST, plan, point, str(elsewhere))  # noqa: E731
+
+    def prove(point):
+        """Look once, after it is mounted and written to, however long that takes."""
+        soon.setattr(mounted, "becomes", lambda true: true())
+        return mounted.prove(HOST, plan, point, str(elsewhere))
+
     try:
         mounted.begin(HOST, made.setting.undo, plan, directory, instance.load, prove)
     finally:

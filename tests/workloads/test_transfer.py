@@ -92,7 +92,6 @@ def test_what_is_missing_or_too_large_is_named_before_anything_is_made(tmp_path)
     told = [str(one) for one in found.obstacles()]
     assert any("smbclient-none: not found. Install" in one for one in told), told
     assert any("qemu-storage-daemon2: not found" in one for one in told), told
-    stage = Laboratory(tmp_path)
     told = [str(one) for one in stage.lab(load(files=1000, file_size=1 << 40)).obstacles()]
     assert any("of memory on local" in one and "Use fewer or smaller files." in one for one in told), told
     assert any("target here" in one and "free" in one for one in told), told
