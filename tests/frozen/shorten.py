@@ -67,11 +67,16 @@ def lines(value: object, key: str = "", depth: int = 0) -> list[str]:
             if one not in EMPTY:
                 found += lines(one, word, depth + 1)
     else:
-        for one in cut(value):
-            found += lines(one, "", depth + 1)
+        for number, one in enumerate(cut(value)):
+            found += lines(one if number == 0 or not isinstance(one, dict) else without_raw(one), "", depth + 1)
         if (left := len(value) - len(cut(value))) > 0:
             found.append(f"{indent}  ... {left} more")
     return found
+
+
+def without_raw(value: dict) -> dict:
+    """A record with the digest of its raw run alone: the first of a list has it whole."""
+    return {word: digest(json.dumps(one, sort_keys=True)) if word == "run" else one for word, one in value.items()}
 
 
 def cut(value: list) -> list:
