@@ -16,6 +16,7 @@ import os
 import pickle
 import pkgutil
 import re
+import secrets
 import shlex
 import shutil
 import sys
@@ -305,7 +306,8 @@ def cases() -> dict[str, Callable[[str, Path], Outcome]]:
 
 def computed(name: str) -> Outcome:
     """The texts of one case by the code at hand; what went wrong on the way is told in `broken`."""
-    home = Path(tempfile.mkdtemp(prefix="assay-frozen-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
+    home = (MEMORY if os.access(MEMORY, os.W_OK) else Path(tempfile.gettempdir())) / f"assay-frozen-{secrets.token_hex(4)}"
+    home.mkdir(mode=0o700)
     try:
         found = cases()[name](name, home)
     except Exception as error:
