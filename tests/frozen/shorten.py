@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +24,17 @@ EMPTY = (None, "", [], {})
 WHOLE = False
 """Whether nothing is cut."""
 
+BEGUN = datetime.now(UTC)
+
+
+def dated(found: re.Match[str]) -> str:
+    """A time as it is, or a word where it is of this call."""
+    return "{now}" if datetime.fromisoformat(found[0]) >= BEGUN - timedelta(minutes=1) else found[0]
+
+
 REPLACED = (
+    (re.compile(r"(a block device or a network interface of local: )[^\n]*"), r"\1{devices of this machine}"),
+    (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)"), dated),
     (re.compile(r"\b\d+\.\d+\.\d+-[0-9a-f]{12}\b"), "{ruleset}"),
     (re.compile(r"\b(assay(?:-engine|-line|-lab)?)([ \"':,]+)\d+\.\d+\.\d+\b"), r"\1\2{version}"),
     (re.compile(r"\d+\.\d{9,}(?:e[-+]?\d+)?"), lambda found: f"{float(found[0]):.{DIGITS}g}"),
