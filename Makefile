@@ -171,3 +171,10 @@ src/assay/bin/%: $(RUST)
 $(BUNDLE): | .build/run.stamp
 	@mkdir -p $(@D)
 	$(BIN)/python -m assay.report.picture
+
+.PHONY: frozen frozen-accept
+frozen: .build/dev.stamp ## compare what Assay says of stored notebooks with the kept texts (tests/frozen; NAMES="..." for some)
+	@$(BIN)/python tests/frozen/frozen.py check $(NAMES)
+
+frozen-accept: .build/dev.stamp ## write the new texts, so that a wanted change stands in the commit
+	@$(BIN)/python tests/frozen/frozen.py accept $(NAMES)

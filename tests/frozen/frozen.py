@@ -5,7 +5,7 @@
     frozen.py whole DIR [NAME...] write the texts unshortened below DIR
     frozen.py pack NAME DIR       keep a directory with notebooks as NAME
 
-A name is a notebook or a group of calls (README.md). Every call is `assay` in a forked child of one warm process.
+A name is a notebook or a group of calls (README.md). Each name has a forked child of one warm process.
 """
 
 import difflib
@@ -13,28 +13,33 @@ import gc
 import importlib
 import json
 import os
+import pickle
 import pkgutil
 import re
+import secrets
 import shlex
 import shutil
 import sys
 import tarfile
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TypeVar
 
+T = TypeVar("T")
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import shorten  # noqa: E402
 
 NOTEBOOKS, CALLS, TEXTS = HERE / "notebooks", HERE / "calls", HERE / "texts"
-TOGETHER = 2
+TOGETHER = int(os.environ.get("FROZEN_TOGETHER", "2"))
 """Cases at once."""
-MEMORY = Path("/dev/shm")  # noqa: S108
+MEMORY = Path("/dev/shm")
 """Where the calls work, since a notebook's files are flushed; else where temporary files are."""
 DIFF_LINES = 40
 """Of the difference of one text."""
@@ -43,12 +48,16 @@ DERIVED = ("derived", "index.sqlite*", "writer.lock", "report*", "export", "*.lo
 """What a stored notebook leaves out: everything but the raw data."""
 READABLE = "readable"
 """The text that says which runs of a notebook can be read."""
+LATER = ("duckdb", "numpy", "pydantic", "scipy.special", "scipy.stats", "typer.rich_utils")
+"""What Assay imports only when it needs it."""
 TABLES = (
     *("runs", "phases", "phase_hosts", "clients", "servers", "connections", "missing", "verdicts", "findings", "cells"),
     *("comparisons", "experiments", "measures", "courses", "requirements", "dips", "scaling", "effects"),
     *("operation_ladder", "percentiles", "histograms"),
 )
 """What is exported: all but the raw series, facts and readings."""
+FEW_LABS = 2
+"""Of more notebooks in one archive only the audit is shown, and what calls/NAME.txt asks."""
 QUERY = "SELECT layer, source, count(*) AS series, count(DISTINCT metric) AS metrics FROM series GROUP BY ALL ORDER BY ALL"
 
 
@@ -79,44 +88,49 @@ class Outcome:
 
 
 def assay(words: Sequence[str], home: Path) -> Said:
-    """Call the command in a forked child, in a directory."""
-    out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-    sys.stdout.flush()
-    if (child := os.fork()) == 0:
-        called(words, home, out.fileno(), err.fileno())
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    """Call the command in this process, in a directory; its output goes into files meanwhile."""
+    kept = os.dup(1), os.dup(2), os.dup(0)
     texts = []
-    for stream in (out, err):
-        stream.seek(0)
-        texts.append(shorten.pinned(stream.read().decode("utf-8", "backslashreplace"), home))
-        stream.close()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, Path(os.devnull).open() as nothing:
+        for descriptor, stream in enumerate((nothing, out, err)):
+            os.dup2(stream.fileno(), descriptor)
+        status = called(words, home)
+        for descriptor, former in enumerate((kept[2], *kept[:2])):
+            os.dup2(former, descriptor)
+            os.close(former)
+        for stream in (out, err):
+            stream.seek(0)
+            texts.append(shorten.pinned(stream.read().decode("utf-8", "backslashreplace"), home))
     return Said([shorten.pinned(word, home) for word in words], status, *texts)
 
 
-def called(words: Sequence[str], home: Path, out: int, err: int) -> None:
-    """Be the command; never returns."""
+def called(words: Sequence[str], home: Path) -> int:
+    """Be the command as a process of its own would be; its exit status."""
     from assay.cli.main import main
+    from assay.cli.verbs import app
 
-    status = 70
+    os.chdir(home)
+    os.environ["HOME"] = str(home)
+    sys.argv = ["assay", *words]
+    streams, verbs = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__), list(app.registered_commands)
+    for number, name in enumerate(("stdout", "stderr"), 1):
+        stream = open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
     try:
-        os.chdir(home)
-        os.environ |= {"HOME": str(home)}
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(out, 1)
-        os.dup2(err, 2)
-        sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115
-        sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115
-        sys.argv = ["assay", *words]
         main()
-        status = 0
     except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:
-        sys.excepthook(*sys.exc_info())
+        traceback.print_exc()
+        return 1
+    else:
+        return 0
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(status)
+        sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__ = streams
+        app.registered_commands[:] = verbs
 
 
 def labs_in(home: Path) -> list[Path]:
@@ -134,7 +148,7 @@ def notebook(name: str, home: Path) -> Outcome:
         prefix = "" if len(labs) == 1 else f"{lab}/".replace("/lab/", "/")
         for folder in sorted(path.name for path in (home / lab).iterdir() if (path / "trials").is_dir()):
             several = "" if len(list((home / lab).glob("*/trials"))) == 1 else f"{folder}/"
-            for verb, text in verbs(home, lab, folder):
+            for verb, text in verbs(home, lab, folder) if len(labs) <= FEW_LABS else audited(home, lab, folder):
                 found.texts[f"{prefix}{several}{verb}"] = text
     for number, words in enumerate(calls_of(name), 1):
         found.texts[f"call-{number:02d}"] = assay(words, home).text()
@@ -144,7 +158,7 @@ def notebook(name: str, home: Path) -> Outcome:
 def verbs(home: Path, lab: Path, folder: str) -> Iterator[tuple[str, str]]:
     """The text of each verb on one experiment of a notebook."""
     at = ["--lab", str(lab)]
-    yield from told("audit", ["audit", folder, *at], home)
+    yield from audited(home, lab, folder)
     yield from told("list", ["list", folder, *at], home)
     yield from told("compare", ["compare", folder, *at], home)
     if runs := sorted((home / lab / folder / "trials").glob("*/attempt-*")):
@@ -157,6 +171,11 @@ def verbs(home: Path, lab: Path, folder: str) -> Iterator[tuple[str, str]]:
     yield "export", exported.text() + "\n".join(shorten.short_table(path.stem, pinned_file(path, home)) for path in tables) + "\n"
     shutil.rmtree(home / "export", ignore_errors=True)
     yield "sql", assay(["sql", QUERY, *at, "--csv"], home).text()
+
+
+def audited(home: Path, lab: Path, folder: str) -> Iterator[tuple[str, str]]:
+    """The answer of an audit, and which runs it read."""
+    yield from told("audit", ["audit", folder, "--lab", str(lab)], home)
 
 
 def pinned_file(path: Path, home: Path) -> str:
@@ -193,12 +212,17 @@ def group(name: str, home: Path) -> Outcome:
     """The command lines of one file, all in one text."""
     shutil.copytree(HERE / "bad", home / "bad")
     survey_tree(home / "tree")
-    return Outcome(name, {"calls": "\n".join(assay(words, home).text() for words in calls_of(name))})
+    return Outcome(name, {"calls": "\n".join(alone(words, home) for words in calls_of(name))})
+
+
+def alone(words: Sequence[str], home: Path) -> str:
+    """The text of a call in a process of its own: some verbs end it or become another program."""
+    return text if (text := apart(lambda: assay(words, home).text())) else f"$ assay {shlex.join(words)}\n[no answer]\n"
 
 
 def survey_tree(tree: Path) -> None:
     """A small tree of files with ages, for `assay survey`."""
-    now = os.stat(tree.parent).st_mtime
+    now = tree.parent.stat().st_mtime
     for number in range(12):
         path = tree / f"folder{number % 3}" / f"file{number}.{('txt', 'dat', 'mail')[number % 3]}"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -282,7 +306,8 @@ def cases() -> dict[str, Callable[[str, Path], Outcome]]:
 
 def computed(name: str) -> Outcome:
     """The texts of one case by the code at hand; what went wrong on the way is told in `broken`."""
-    home = Path(tempfile.mkdtemp(prefix="assay-frozen-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
+    home = (MEMORY if os.access(MEMORY, os.W_OK) else Path(tempfile.gettempdir())) / f"assay-frozen-{secrets.token_hex(4)}"
+    home.mkdir(mode=0o700)
     try:
         found = cases()[name](name, home)
     except Exception as error:
@@ -306,7 +331,27 @@ def all_computed(names: Sequence[str]) -> Iterator[Outcome]:
     """The texts of these cases, in order."""
     warm()
     with ProcessPoolExecutor(TOGETHER, mp_context=get_context("fork")) as pool:
-        yield from pool.map(computed, names)
+        for name, found in zip(names, pool.map(computed_apart, names), strict=True):
+            yield found or Outcome(name, broken=[f"{name}: its process ended without an answer"])
+
+
+def computed_apart(name: str) -> Outcome | None:
+    """The texts of one case by a process of its own."""
+    return apart(computed, name)
+
+
+def apart(function: Callable[..., T], *given: object) -> T | None:
+    """What a function gives in a forked child, which it may end or replace by another program; None where it did."""
+    with tempfile.TemporaryFile() as answer:
+        if (child := os.fork()) == 0:
+            try:
+                pickle.dump(function(*given), answer)
+                answer.flush()
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        answer.seek(0)
+        return pickle.loads(told) if (told := answer.read()) else None
 
 
 def warm() -> None:
@@ -319,6 +364,8 @@ def warm() -> None:
     for module in pkgutil.walk_packages(assay.__path__, "assay."):
         if not module.name.startswith("assay.cli.stat"):
             importlib.import_module(module.name)
+    for name in LATER:
+        importlib.import_module(name)
     from assay.audit import judge
 
     judge.ruleset()
@@ -350,6 +397,11 @@ def difference(text: str, old: Sequence[str], new: Sequence[str]) -> str:
     return "\n".join([f"== {text}: {what}, -{counts[0]} +{counts[1]} lines", *told[:DIFF_LINES], *rest])
 
 
+def show(*told: str) -> None:
+    """Write lines to standard output."""
+    sys.stdout.writelines(f"{one}\n" for one in told)
+
+
 def check(names: Sequence[str]) -> int:
     """Compare, print every difference; 1 where there is one."""
     wrong, broken, texts = list[str](), list[str](), 0
@@ -357,12 +409,11 @@ def check(names: Sequence[str]) -> int:
         texts += len(found.texts)
         wrong += differences(found)
         broken += found.broken
-    print(*wrong, *broken, sep="\n", end="\n" if wrong or broken else "")
-    print(f"{texts} texts of {len(names)} names: {len(wrong)} differ, {len(broken)} broken.")
+    show(*wrong, *broken, f"{texts} texts of {len(names)} names: {len(wrong)} differ, {len(broken)} broken.")
     if broken:
-        print("A notebook that cannot be read or a traceback is a failure: it cannot be accepted.")
+        show("A notebook that cannot be read or a traceback is a failure: it cannot be accepted.")
     elif wrong:
-        print('`make frozen-accept` writes the new texts (NAMES="..." some of them); the change then stands in the commit.')
+        show('`make frozen-accept` writes the new texts (NAMES="..." some of them); the change then stands in the commit.')
     return int(bool(wrong or broken))
 
 
@@ -373,7 +424,7 @@ def accept(names: Sequence[str]) -> int:
         broken += found.broken
         if not found.broken:
             written(found, TEXTS)
-    print(*broken, sep="\n", end="\n" if broken else "")
+    show(*broken)
     return int(bool(broken))
 
 
@@ -417,15 +468,17 @@ def main(words: Sequence[str]) -> int:
         return pack(rest[0], Path(rest[1]))
     goal = Path(rest.pop(0)).resolve() if verb == "whole" else TEXTS
     if unknown := sorted(set(rest) - cases().keys()):
-        print(f"found {', '.join(unknown)}; expected names of {', '.join(cases())}")
+        show(f"found {', '.join(unknown)}; expected names of {', '.join(cases())}")
         return 2
     names = rest or list(cases())
     doing = {"check": check, "accept": accept, "whole": lambda some: whole(goal, some)}
     if verb not in doing:
-        print(__doc__)
+        show(__doc__)
         return 2
     return doing[verb](names)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(status)  # else DuckDB tells of what it leaks, since all that was imported is frozen

@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +24,17 @@ EMPTY = (None, "", [], {})
 WHOLE = False
 """Whether nothing is cut."""
 
+BEGUN = datetime.now(UTC)
+
+
+def dated(found: re.Match[str]) -> str:
+    """A time as it is, or a word where it is of this call."""
+    return "{now}" if datetime.fromisoformat(found[0]) >= BEGUN - timedelta(minutes=1) else found[0]
+
+
 REPLACED = (
+    (re.compile(r"(a block device or a network interface of local: )[^\n]*"), r"\1{devices of this machine}"),
+    (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)"), dated),
     (re.compile(r"\b\d+\.\d+\.\d+-[0-9a-f]{12}\b"), "{ruleset}"),
     (re.compile(r"\b(assay(?:-engine|-line|-lab)?)([ \"':,]+)\d+\.\d+\.\d+\b"), r"\1\2{version}"),
     (re.compile(r"\d+\.\d{9,}(?:e[-+]?\d+)?"), lambda found: f"{float(found[0]):.{DIGITS}g}"),
@@ -67,11 +78,16 @@ def lines(value: object, key: str = "", depth: int = 0) -> list[str]:
             if one not in EMPTY:
                 found += lines(one, word, depth + 1)
     else:
-        for one in cut(value):
-            found += lines(one, "", depth + 1)
+        for number, one in enumerate(cut(value)):
+            found += lines(one if number == 0 or not isinstance(one, dict) else without_raw(one), "", depth + 1)
         if (left := len(value) - len(cut(value))) > 0:
             found.append(f"{indent}  ... {left} more")
     return found
+
+
+def without_raw(value: dict) -> dict:
+    """A record with the digest of its raw run alone: the first of a list has it whole."""
+    return {word: digest(json.dumps(one, sort_keys=True)) if word == "run" else one for word, one in value.items()}
 
 
 def cut(value: list) -> list:

@@ -20,7 +20,7 @@ def remarks(results: Results) -> tuple[Remarked, ...]:
     found: dict[str, list[Comparison]] = {one.statement: [] for one in verdicts.notes(results.findings) if one.relabel}
     for comparison in results.comparisons:
         verdict = results.comparison_verdicts.get(comparison.id)
-        texts = {one.statement for one in verdicts.notes(verdict.findings) if one.relabel} if verdict else ()
+        texts = dict.fromkeys(one.statement for one in verdicts.notes(verdict.findings) if one.relabel) if verdict else ()
         for text in texts:
             found.setdefault(text, []).append(comparison)
     every = len(results.comparisons)
