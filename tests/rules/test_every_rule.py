@@ -25,9 +25,7 @@ OF_ANOTHER_UNIT = ("L04",)
 OF_A_PART = ("W02",)
 """Rules whose bound is that of a part of the phase: a percentile of its steady rounds."""
 ENOUGH = {
-    "C01": {
-        "*": "facts that both arms lack are none; what one arm alone lacks differs",
-    },
+    "C01": {"*": "facts that both arms lack are none; what one arm alone lacks differs"},
     "C02": {"*": "it compares what both arms tell, and says how many points those are"},
     "C03": {"fact:end.1.interface.0.mtu*": "it compares what both arms tell"},
     "C05": {"fact:target.machine*": "of other targets nobody says which machine", "fact:machine.serial*": "names stand in"},
@@ -86,7 +84,8 @@ ENOUGH = {
 """Rule -> evidence without which a failure may become a pass, and what is enough instead."""
 OF_THE_REPORT = {
     "D01": "the drain", "D08": "the checks", "E01": "a claim of nothing", "E02": "no samples", "E05": "see above",
-    "E06": "output", "G01": "latencies of the load", "G02": "the load's account", "G03": "the load's account", "G04": "errors", "G05": "counts",
+    "E06": "output", "G01": "latencies of the load", "G02": "the load's account", "G03": "the load's account",
+    "G04": "errors", "G05": "counts",
     "G06": "checks of records", "G08": "counts", "G10": "confirmations", "L01": "CPU time",
     "L04": "declared limits",
     "L07": "the load's sums", "L08": "other figures", "L11": "the queue's account", "L15": "the ends' sockets",
