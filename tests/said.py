@@ -44,7 +44,7 @@ def hold(*rows):
         words = named[0] if named else words
         failures += [f"{words}: not {one!r}, but {found}" for one in wanted if not fits(found, one)]
     if failures:
-        pytest.fail("\n".join(failures))
+        raise AssertionError("\n".join(failures))
 
 
 def fits(found, wanted):

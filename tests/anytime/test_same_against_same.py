@@ -13,6 +13,7 @@ from assay.records import Change, Comparison, Conclusion, Estimate, Experiment, 
 from assay.selftest import same
 from assay.selftest.same import Compared, SameResults
 from assay_process import Bench
+from rows import each
 
 ASKED = Experiment(
     title="t",
@@ -66,16 +67,14 @@ def test_the_answer_comes_first_with_the_exact_interval_and_every_false_alarm_is
     assert lines[-1] == "failed rules in 100 comparisons: S04 2"
 
 
-@pytest.mark.parametrize(
-    ("alarms", "gate", "status", "said"),
-    [
-        (0, Gate.STRICT, 0, "limit of both 5 %: met"),
-        (4, Gate.STRICT, 0, "not shown to be exceeded"),
-        (6, Gate.ON, 0, "not shown to be exceeded"),
-        (6, Gate.STRICT, BAD_VERDICT, "not shown to be exceeded"),
-        (12, Gate.ON, BAD_VERDICT, "limit of both 5 %: exceeded"),
-        (12, Gate.OFF, 0, "limit of both 5 %: exceeded"),
-    ],
+@each(
+    "alarms gate status said",
+    (0, Gate.STRICT, 0, "limit of both 5 %: met"),
+    (4, Gate.STRICT, 0, "not shown to be exceeded"),
+    (6, Gate.ON, 0, "not shown to be exceeded"),
+    (6, Gate.STRICT, BAD_VERDICT, "not shown to be exceeded"),
+    (12, Gate.ON, BAD_VERDICT, "limit of both 5 %: exceeded"),
+    (12, Gate.OFF, 0, "limit of both 5 %: exceeded"),
 )
 def test_the_gate_closes_where_more_are_told_apart_than_chance_explains(alarms, gate, status, said):
     told = SameResults(compared=(FALSE_ALARM,) * alarms + (RIGHT,) * (100 - alarms), blocks=5)

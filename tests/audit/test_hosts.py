@@ -31,6 +31,7 @@ from assay.records import (
 )
 from assay.rulekit.findings import found
 from audit.case_builder import MIB, Made, Seen, but, case_of, gauge, reading
+from rows import each
 
 RULES = catalogue.rules_of(Scope.TRIAL)
 READ = Made(
@@ -110,8 +111,8 @@ def also_of(seen: Observations, host: str, times: int) -> Observations:
     )
 
 
-@pytest.mark.parametrize("times", [0, 1, 10])
-@pytest.mark.parametrize("made", [READ, WRITE, STAT, but(READ, lower_bytes=None), but(WRITE, dirty_bytes=MIB)])
+@each("times", 0, 1, 10)
+@each("made", READ, WRITE, STAT, but(READ, lower_bytes=None), but(WRITE, dirty_bytes=MIB))
 def test_a_host_that_no_rule_asks_for_changes_no_finding(made, times):
     case = whole(made)
     with_other = replace(case, observations=also_of(case.observations, "s", times))
@@ -141,7 +142,7 @@ def second_load(case: TrialCase, times: int) -> TrialCase:
     return replace(case, run=run, phase=phase, observations=also_of(case.observations, "s", times))
 
 
-@pytest.mark.parametrize("made", [READ, WRITE, STAT])
+@each("made", READ, WRITE, STAT)
 def test_of_two_load_hosts_each_is_judged_by_its_own_evidence(made):
     case = whole(made)
     first, second = second_load(case, 10).about(About.EACH_LOAD_HOST)
@@ -225,7 +226,7 @@ def test_facts_of_hosts_that_differ_are_no_fact_of_all():
     assert seen.on("local").fact("clock.source") == "tsc"
 
 
-@pytest.mark.parametrize("direction", [Direction.SEND, Direction.RECEIVE, Direction.REQUEST])
+@each("direction", Direction.SEND, Direction.RECEIVE, Direction.REQUEST)
 def test_no_rule_of_storage_speaks_of_a_network(direction):
     """A reading of each kind is there: rules of tier and durability neither pass nor accuse."""
     case = whole(READ)

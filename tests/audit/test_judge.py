@@ -31,6 +31,7 @@ from assay.records import (
     When,
 )
 from audit.case_builder import MIB, Made, Seen, but, case_of, experiment_of, observations_of, run_of
+from rows import each
 
 COLD_DEVICE = Made(
     seconds=5.0,
@@ -85,7 +86,7 @@ def test_drain_is_charged_and_said():
     assert labels.label(verdict) == "writes on stable media, drain of 1.20 s charged (2.49 GB/s without)"
 
 
-@pytest.mark.parametrize(("new", "said"), [(True, "writes (new file)"), (False, "writes (overwrite)"), (None, "writes")])
+@each("new said", (True, "writes (new file)"), (False, "writes (overwrite)"), (None, "writes"))
 def test_writes_to_new_files_are_told_from_overwrites(new, said):
     run = run_of(STABLE_WRITE)
     phase = replace(run.phases[0], hosts=tuple(replace(host, new_files=new) for host in run.phases[0].hosts))
@@ -93,13 +94,11 @@ def test_writes_to_new_files_are_told_from_overwrites(new, said):
     assert labels.label(verdict).startswith(f"{said} on stable media")
 
 
-@pytest.mark.parametrize(
-    ("options", "knobs", "said"),
-    [
-        ("rw,relatime,discard", {"file_bytes": 4096}, "unlinks (with discard)"),
-        ("rw,relatime,nodiscard", {"file_bytes": 4096}, "unlinks (without discard)"),
-        ("rw,discard", {}, "unlinks"),
-    ],
+@each(
+    "options knobs said",
+    ("rw,relatime,discard", {"file_bytes": 4096}, "unlinks (with discard)"),
+    ("rw,relatime,nodiscard", {"file_bytes": 4096}, "unlinks (without discard)"),
+    ("rw,discard", {}, "unlinks"),
 )
 def test_removals_of_data_say_whether_the_mount_discards(options, knobs, said):
     made = Made(operation="unlink", figure="ops_per_s", record_bytes=0, knobs=knobs)
@@ -130,13 +129,11 @@ def test_claim_without_a_rule_is_unverified():
     assert "L05" in labels.label(verdict)
 
 
-@pytest.mark.parametrize(
+@each(
     "claim",
-    [
-        *(Claim(tier=tier) for tier in (Tier.DEVICE, Tier.SERVER_CACHE, Tier.CLIENT_CACHE)),
-        Claim(durability=Durability.STABLE_MEDIA),
-        *(Claim(regime=regime) for regime in (Regime.COLD, Regime.WARM)),
-    ],
+    *(Claim(tier=tier) for tier in (Tier.DEVICE, Tier.SERVER_CACHE, Tier.CLIENT_CACHE)),
+    Claim(durability=Durability.STABLE_MEDIA),
+    *(Claim(regime=regime) for regime in (Regime.COLD, Regime.WARM)),
 )
 def test_what_is_claimed_of_the_storage_behind_a_request_is_unverified(claim):
     made = but(STABLE_WRITE, claim=claim)
@@ -147,7 +144,7 @@ def test_what_is_claimed_of_the_storage_behind_a_request_is_unverified(claim):
     assert re.search(r"unverified \(.*(T02|T14|D04).*\)", labels.label(verdict))
 
 
-@pytest.mark.parametrize("share", [0.95, 1.0, 1.04])
+@each("share", 0.95, 1.0, 1.04)
 def test_throttled_disk_is_sound_up_to_its_edge_and_names_the_limiter(share):
     verdict = judged(throttled(share))
     assert (verdict.state, labels.label(verdict)) == (
@@ -289,7 +286,7 @@ def test_noise_leaves_what_the_number_is_and_says_what_disturbed_it():
     assert disturbed.label.disturbed_by == "N02"
 
 
-@pytest.mark.parametrize("tier", [Tier.DEVICE, Tier.AS_IS])
+@each("tier", Tier.DEVICE, Tier.AS_IS)
 def test_reads_of_zeros_are_not_also_called_reads_of_the_page_cache(tier):
     lie = but(COLD_DEVICE, storage_bytes=0, lower_bytes=0, hole_bytes=256 * MIB, claim=Claim(tier=tier))
     verdict = judged(lie)

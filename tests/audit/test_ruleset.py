@@ -10,6 +10,7 @@ import cli_notebook
 from assay.audit import ruleset
 from assay.laboratory.results import current
 from assay.notebook import read as notebook
+from rows import each
 
 RULE = '''"""Finds slow trials."""
 
@@ -33,33 +34,29 @@ def digest_of(text):
     return ruleset.digest([("rule.py", text)])
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Finds slow trials.", "Detects trials that are slow."),
-        ("the load was slow", "CPU time was short, and much of it was spent elsewhere"),
-        ("{share} of {LIMIT}: {WORDS}", "{WORDS} (limit {LIMIT}, {share} used)"),
-        ("# strictly", ""),
-        ("all is well here", "no limit was reached"),
-        ('    """Fail where the share is above the limit."""\n', ""),
-        ('"all is well here", "pass"', '(\n        "all is "\n        "well",\n        "pass",\n    )'),
-    ],
+@each(
+    "old new",
+    ("Finds slow trials.", "Detects trials that are slow."),
+    ("the load was slow", "CPU time was short, and much of it was spent elsewhere"),
+    ("{share} of {LIMIT}: {WORDS}", "{WORDS} (limit {LIMIT}, {share} used)"),
+    ("# strictly", ""),
+    ("all is well here", "no limit was reached"),
+    ('    """Fail where the share is above the limit."""\n', ""),
+    ('"all is well here", "pass"', '(\n        "all is "\n        "well",\n        "pass",\n    )'),
 )
 def test_a_word_changes_no_digest(old, new):
     assert old in RULE
     assert digest_of(RULE.replace(old, new)) == digest_of(RULE)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("0.5", "0.6"),
-        ("share > LIMIT", "share >= LIMIT"),
-        (" and ", " or "),
-        ('"fail"', '"unverified"'),
-        ("write back", "write cache"),
-        ("I/O error", "I/O errors"),
-    ],
+@each(
+    "old new",
+    ("0.5", "0.6"),
+    ("share > LIMIT", "share >= LIMIT"),
+    (" and ", " or "),
+    ('"fail"', '"unverified"'),
+    ("write back", "write cache"),
+    ("I/O error", "I/O errors"),
 )
 def test_a_number_an_operator_or_a_matched_text_changes_it(old, new):
     assert old in RULE

@@ -7,8 +7,6 @@ the counters are that a host has beside those of its side.
 from array import array
 from dataclasses import replace
 
-import pytest
-
 from assay import catalogue
 from assay.audit.judge import examine
 from assay.catalogue import About, TrialCase
@@ -36,6 +34,7 @@ from assay.records import (
 from assay.records.sides import joined, of_target
 from audit.case_builder import MIB, but
 from audit.test_hosts import READ, STAT, WRITE, observed_host, whole
+from rows import each
 from server_cases import served
 
 RULES = catalogue.rules_of(Scope.TRIAL)
@@ -133,14 +132,14 @@ def judged(case: TrialCase):
     return {name: (one.state, one.severity, one.bound) for name, one in found.items()}
 
 
-@pytest.mark.parametrize("times", [0, 1, 10])
-@pytest.mark.parametrize("name", CASES)
+@each("times", 0, 1, 10)
+@each("name", *CASES)
 def test_a_target_on_another_host_changes_no_finding(name, times):
     case = CASES[name]()
     assert judged(apart(case, times)) == judged(case)
 
 
-@pytest.mark.parametrize("whom", [About.EACH_LOAD_HOST, About.TARGET_HOST])
+@each("whom", About.EACH_LOAD_HOST, About.TARGET_HOST)
 def test_the_evidence_of_one_side_alone_would_change_findings(whom):
     """Else the test above would prove nothing."""
     changed = set()
@@ -188,12 +187,12 @@ def on_three(made, boots=(1e6, 5e6), clocks_ns=(0, 10**15)) -> TrialCase:
     return on_target(replace(case, run=replace(case.run, phases=(case.phase,))), "t")
 
 
-@pytest.mark.parametrize("made", [READ, WRITE, STAT, STACK, but(WRITE, dirty_bytes=MIB)])
+@each("made", READ, WRITE, STAT, STACK, but(WRITE, dirty_bytes=MIB))
 def test_two_load_hosts_with_clocks_of_their_own_and_a_target_apart_change_no_finding(made):
     assert judged(on_three(made)) == judged(whole(but(made, starts=(0.0, 0.0))))
 
 
-@pytest.mark.parametrize("boots", [(0.0, 0.0), (1e6, 1e9)])
+@each("boots", (0.0, 0.0), (1e6, 1e9))
 def test_hosts_that_were_booted_at_other_times_have_set_no_clock(boots):
     clock = next(rule for rule in RULES if rule.id == "W08")
     found = examine(clock, on_three(READ, boots))

@@ -1,12 +1,11 @@
 """Where evidence comes from, in words: every finding of a rule that reads something names it, and says how to get what lacks."""
 
-import pytest
-
 from assay import catalogue
 from assay.audit.judge import examine
 from assay.evidence import sources
 from assay.records import Claim, Durability, Scope, State, Tier
 from audit.case_builder import MIB, Made, Seen, but, case_of
+from rows import each
 from traced_cases import traced
 
 DEVICE, STABLE = Claim(tier=Tier.DEVICE), Claim(durability=Durability.STABLE_MEDIA)
@@ -23,7 +22,7 @@ def judged(rule, case):
     return examine(next(one for one in OF_TIERS if one.id == rule), case)
 
 
-@pytest.mark.parametrize("rule", OF_TIERS, ids=lambda rule: rule.id)
+@each("rule", *OF_TIERS)
 def test_every_rule_of_tiers_and_durability_says_what_it_looks_at_in_words_of_its_own(rule):
     assert rule.reads, "it names the evidence that it looks at"
     for key in rule.reads:

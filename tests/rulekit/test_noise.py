@@ -12,22 +12,21 @@ from assay.measures import latency
 from assay.records import Bound, Finding, Histogram, Observations, Severity, State
 from assay.rulekit import noise
 from noise_cases import run, trial_case
+from rows import each
 
 
 def case(figure, value, seen=None):
     return replace(trial_case("N02", run(), seen or Observations(), figure=figure), value=value)
 
 
-@pytest.mark.parametrize(
-    ("figure", "low", "high"), [("ops_per_s", 100.0, 125.0), ("elapsed_ns", 80.0, 100.0), ("latency_mean_ns", 80.0, 100.0)]
-)
+@each("figure low high", ("ops_per_s", 100.0, 125.0), ("elapsed_ns", 80.0, 100.0), ("latency_mean_ns", 80.0, 100.0))
 def test_a_fifth_of_the_time_bounds_rates_above_and_times_below(figure, low, high):
     found = noise.effect(case(figure, 100.0), 0.2)
     assert (found.bound.low, found.bound.high) == (pytest.approx(low), pytest.approx(high))
     assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
 
 
-@pytest.mark.parametrize("figure", ["granted_twice", "lost", "never", "stale"])
+@each("figure", "granted_twice", "lost", "never", "stale")
 def test_lost_time_makes_no_event_happen(figure):
     found = noise.effect(case(figure, 2.0), 0.5)
     assert (found.state, found.share, found.bound) == (State.PASS, 0.0, None)

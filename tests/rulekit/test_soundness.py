@@ -3,10 +3,9 @@
 from itertools import product
 from pathlib import Path as FilePath
 
-import pytest
-
 from assay.records import Claim, Direction, Durability, Load, Path, Regime, Tier
 from assay.rulekit.soundness import ROWS, Work, markdown, required_rules, rows_for, work_of
+from rows import each
 
 CONCEPTS = FilePath(__file__).parents[2] / "docs" / "concepts.md"
 
@@ -31,7 +30,7 @@ def test_every_claim_that_can_be_false_has_a_rule():
             assert (part, value) in free or any((row.part, row.value) == (part, value) for row in ROWS), (part, value)
 
 
-@pytest.mark.parametrize("direction", [*Direction, None])
+@each("direction", *Direction, None)
 def test_rules_are_named_once_and_as_is_first(direction):
     for tier, durability in product(Tier, (None, *Durability)):
         rules = required_rules(Claim(tier=tier, durability=durability), direction)
@@ -44,7 +43,7 @@ def test_flushes_count_as_writes():
     assert work_of(None) is Work.ANY
 
 
-@pytest.mark.parametrize("direction", [Direction.SEND, Direction.RECEIVE, Direction.REQUEST])
+@each("direction", Direction.SEND, Direction.RECEIVE, Direction.REQUEST)
 def test_what_goes_over_a_network_is_no_write(direction):
     assert work_of(direction) is Work.REQUEST
     assert required_rules(Claim(durability=Durability.STABLE_MEDIA), direction)[-1] == "D04"

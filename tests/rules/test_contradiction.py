@@ -53,7 +53,6 @@ def test_one_record_that_is_not_what_was_written_there_is_enough():
     phase = replace(case.phase, clients=(replace(client, errors=(wrong,)),))
     finding = RULE.check(replace(case, phase=phase))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert "1" in finding.statement
     assert finding.relabel == "other data than written"
     other = replace(phase, clients=(replace(client, errors=(replace(wrong, operation="reread"),)),))
     assert RULE.check(replace(case, phase=other)).state is State.PASS

@@ -36,7 +36,6 @@ def case(before=None, after=None, *, claim=DEVICE, figure="bytes_per_s", interfa
 def test_an_error_invalidates_what_rests_on_the_path(claim, severity):
     found = RULE.check(case(after={"health.errors.0.ext4": "5"}, claim=claim))
     assert (found.state, found.severity, found.bound) == (State.FAIL, severity, None)
-    assert "3" in found.statement
     assert (found.relabel is None) == (severity is Severity.NOTES)
 
 
@@ -74,9 +73,9 @@ def test_interfaces_count_under_the_claim_of_a_wire_alone():
 
 def test_states():
     hold(
-        ("errors of the past are none of this trial", RULE.check(case()), PASS, "1"),
+        ("errors of the past are none of this trial", RULE.check(case()), PASS),
         "a slow link is this machines slot",
-        (RULE.check(case(LINK)), FAIL, NOTES, "1"),
+        (RULE.check(case(LINK)), FAIL, NOTES),
         (RULE.check(case({**LINK, "health.device.0.current_link_speed": "16.0 GT/s PCIe"})), PASS),
         (RULE.check(case({**LINK, "health.device.0.max_link_speed": "Unknown"})), PASS),
         "where nothing counts errors nothing is known",

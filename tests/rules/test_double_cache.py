@@ -46,7 +46,6 @@ def test_states():
             FAIL,
             INVALIDATES,
             {"ratio": pytest.approx(671, rel=0.01)},
-            "1",
             "0.15 %",
         ),
         ("direct loop device passes", judged(upper_bytes=256 * MIB, lower_bytes=256 * MIB, dio="1"), PASS),

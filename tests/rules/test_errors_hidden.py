@@ -50,7 +50,6 @@ MEDIA = Claim(durability=Durability.STABLE_MEDIA)
 def test_one_failed_flush_is_enough_where_the_claim_rests_on_it(claim):
     found = RULE.check(case(operation="write", claim=claim, failed_flushes=1))
     assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert "1" in found.statement
     assert found.relabel == "writes with a failed flush"
 
 
@@ -67,7 +66,7 @@ def test_a_external_tool_is_judged_by_what_it_tells():
 def test_states():
     hold(
         ("no failure passes", RULE.check(case()), PASS),
-        ("a few are told and pass", RULE.check(case(errors=5, kinds=[("read", 5, 4, None), ("read", 4, 1, None)])), PASS, "4"),
+        ("a few are told and pass", RULE.check(case(errors=5, kinds=[("read", 5, 4, None), ("read", 4, 1, None)])), PASS),
         ("failures of another operation are not this ones", RULE.check(case(kinds=[("write", 5, 500, None)])), PASS),
         "a failed flush is nothing to a read nor without the claim",
         (RULE.check(case(operation="write", failed_flushes=1)), PASS),

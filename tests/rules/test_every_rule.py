@@ -20,12 +20,12 @@ RULES = [rule for scope in Scope for rule in catalogue.rules_of(scope)]
 
 
 NEARLY = 1.000001
-OF_ANOTHER_UNIT = ()
-OF_A_PART = ()
+OF_ANOTHER_UNIT = ("L04",)
+"""Rules whose limit may be one of operations where the figure is one of bytes."""
+OF_A_PART = ("W02",)
+"""Rules whose bound is that of a part of the phase: a percentile of its steady rounds."""
 ENOUGH = {
-    "C01": {
-        "*": "facts that both arms lack are none; what one arm alone lacks differs",
-    },
+    "C01": {"*": "facts that both arms lack are none; what one arm alone lacks differs"},
     "C02": {"*": "it compares what both arms tell, and says how many points those are"},
     "C03": {"fact:end.1.interface.0.mtu*": "it compares what both arms tell"},
     "C05": {"fact:target.machine*": "of other targets nobody says which machine", "fact:machine.serial*": "names stand in"},
@@ -67,7 +67,10 @@ ENOUGH = {
     "S10": {"fact:target.made*": "the boot is a set-up, too"},
     "T01": {"tracepoints.added_bytes": "bytes that the process made storage read are known"},
     "T02": {"L9.read (clock)": "bytes of the device above, or of the server, are known"},
-    "T03": {"*": "bytes above and below are known, and agree"},
+    "T03": dict.fromkeys(
+        ("tracepoints.added_bytes", "page_cache.cached_bytes", "fact:device.*", "L8.write (clock)"),
+        "bytes above and below are known, and agree",
+    ),
     "T04": {"L2.read (clock)": "it says that caches below are not excluded"},
     "T07": {"L8.write (clock)": "the device below is known"},
     "T08": {"tracepoints.added_bytes": "bytes that the process made storage read are known"},
@@ -80,9 +83,11 @@ ENOUGH = {
 }
 """Rule -> evidence without which a failure may become a pass, and what is enough instead."""
 OF_THE_REPORT = {
-    "D01": "the drain", "D08": "the checks", "E01": "a claim of nothing", "E02": "no samples", "E05": "see above", "E06": "output",
-    "G01": "latencies of the load", "G02": "the load's account", "G03": "the load's account", "G04": "errors", "G05": "counts",
-    "G06": "checks of records", "G08": "counts", "G10": "confirmations", "L01": "CPU time of the clients", "L04": "declared limits",
+    "D01": "the drain", "D08": "the checks", "E01": "a claim of nothing", "E02": "no samples", "E05": "see above",
+    "E06": "output", "G01": "latencies of the load", "G02": "the load's account", "G03": "the load's account",
+    "G04": "errors", "G05": "counts",
+    "G06": "checks of records", "G08": "counts", "G10": "confirmations", "L01": "CPU time",
+    "L04": "declared limits",
     "L07": "the load's sums", "L08": "other figures", "L11": "the queue's account", "L15": "the ends' sockets",
     "L16": "the receiver's socket", "N05": "a limit that is meant", "S01": "the tool's own figures", "T01": "residency before",
     "T03": "no loop device", "T10": "other figures", "T11": "earlier phases", "T14": "residency before", "W01": "times",

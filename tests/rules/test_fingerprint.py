@@ -41,7 +41,6 @@ def test_equal_facts_noise_and_identity_are_not_shown():
 def test_the_targets_own_mount_follows_from_the_target_but_not_from_the_clients():
     left, right = [arm(fact("mount.target.fstype", "ext4"))], [arm(fact("mount.target.fstype", "xfs"))]
     assert judged(left, right).state is State.PASS
-    assert "1" in judged(left, right).statement
     assert judged(left, right, Factor(path="disk.filesystem", levels=("a", "b"))).state is State.PASS
     assert judged(left, right, CLIENTS).state is State.FAIL
 
@@ -136,7 +135,6 @@ def test_two_recorded_hosts_that_differ_in_one_file(tmp_path):
         arms.append([(run(devices=subject.devices), Observations(facts=OBSERVER.parse("local", "", [snapshot], subject).facts))])
     finding = judged(*arms, CLIENTS)
     assert finding.observed["differing"] == 1
-    assert "20" in finding.statement
     assert judged(arms[0], arms[0], CLIENTS).state is State.PASS
 
 
@@ -167,7 +165,6 @@ def test_a_factor_changed_by_hand_without_a_trace_is_named_with_the_facts_of_its
     equal = [arm(fact("device.0.queue.scheduler", "mq-deadline"))]
     finding = judged(equal, equal, by_hand("scheduler"))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "0" in finding.statement
     assert judged(equal, equal, by_hand("cable")).state is State.FAIL
     other = [arm(fact("device.0.queue.scheduler", "mq-deadline"), fact("device.0.queue.nr_requests", "7"))]
     assert judged(equal, other, by_hand("scheduler")).short == "no trace of the factor"
@@ -195,14 +192,19 @@ def test_two_targets_on_one_file_system_are_noted(first, second, state):
 def test_states():
     hold(
         "one setting besides the factor invalidates and is shown with both values",
-        (judged([arm(fact("sysctl.vm.dirty_ratio", "20"))], [arm(fact("sysctl.vm.dirty_ratio", "40"))]), FAIL, INVALIDATES, "20"),
+        (judged([arm(fact("sysctl.vm.dirty_ratio", "20"))], [arm(fact("sysctl.vm.dirty_ratio", "40"))]), FAIL, INVALIDATES),
         "a setting that changed half way through one arm differs",
         (
             judged([arm(fact("cpu.governor", "x"))] * 2, [arm(fact("cpu.governor", "x")), arm(fact("cpu.governor", "y"))]),
             "cpu.governor: x against x or y",
         ),
-        ("a fact that one arm lacks differs", judged([arm(fact("cpu.boost", "1"))], [arm()]), "1"),
-        ("versions of tools are facts", judged([arm(versions=[("engine", "1")])], [arm(versions=[("engine", "2")])]), "1"),
+        ("a fact that one arm lacks differs", judged([arm(fact("cpu.boost", "1"))], [arm()]), FAIL, INVALIDATES),
+        (
+            "versions of tools are facts",
+            judged([arm(versions=[("engine", "1")])], [arm(versions=[("engine", "2")])]),
+            FAIL,
+            INVALIDATES,
+        ),
         "levels changed by hand are bundles by declaration",
         (
             judged(

@@ -43,7 +43,6 @@ def test_processors_that_were_too_hot_qualify_without_a_bound():
     times = {"piece_ns": 400_000, "throttled.core": 5, "throttled.package": 7}
     found = judged(times, {**times, "throttled.core": 9})
     assert (found.state, found.severity, found.bound) == (State.FAIL, Severity.QUALIFIES, None)
-    assert "4" in found.statement
     assert judged(times, times).state is State.PASS
 
 

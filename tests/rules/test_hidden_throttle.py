@@ -53,7 +53,6 @@ def judged(*more, rate=49e6, limits=(), factors=(), figure="bytes_per_s"):
 def test_an_undeclared_rule_that_was_reached_is_what_was_measured():
     finding = judged(RULED)
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "5" in finding.statement
     assert finding.evidence[0].startswith("cgroup:/x/io.max")
     assert (finding.bound.low, finding.bound.high) == (50e6, None)
 
@@ -67,7 +66,6 @@ def test_a_latency_is_bounded_from_above():
 def test_a_rule_not_reached_declared_or_the_factor_passes_and_is_named(twin):
     finding = judged(RULED, **twin)
     assert finding.state is State.PASS
-    assert "5" in finding.statement
     assert finding.bound is None
 
 
@@ -78,7 +76,6 @@ def test_a_group_stopped_for_its_quota_qualifies_or_is_noted(stood_ns, severity)
         series("cgroup", "throttled_ns", [(-1, 0), (11, stood_ns)], subject="cgroup:/b"),
     )
     assert (finding.state, finding.severity) == (State.FAIL, severity)
-    assert "17" in finding.statement
 
 
 @pytest.fixture

@@ -129,7 +129,6 @@ def test_states():
                 "<6> EXT4-fs (loop0): mounted filesystem r/w with ordered data mode. Quota mode: none.", "<6> loop1: detected"
             ),
             PASS,
-            "2",
         ),
         "an error that names no disk may be ours",
         (judged("<3> ata1.00: failed command: READ FPDMA QUEUED"), QUALIFIES),

@@ -35,7 +35,6 @@ def test_flushes_that_the_load_sent_itself_need_not_stand_out():
     busy = case_of(but(SYNCED, before_flushes=10, devices=("vda",)), "D02")
     finding = RULE.check(traced(busy, {("own_flushes", "device:vda"): 3}))
     assert finding.state is State.PASS
-    assert "3" in finding.statement
     assert RULE.check(traced(busy, {("own_flushes", "device:vda"): 0})).state is State.UNVERIFIED
     assert RULE.check(traced(busy, {("own_flushes", "device:vda"): 3}, lost=1)).state is State.UNVERIFIED
 
@@ -48,12 +47,12 @@ def test_a_write_past_the_cache_is_as_good_as_a_flush():
 
 def test_states():
     hold(
-        ("flushes pass", judged(SYNCED), PASS, "2"),
+        ("flushes pass", judged(SYNCED), PASS),
         ("flush in the drain is enough", judged(but(SYNCED, flushes=0)), PASS),
         ("no flush fails", judged(but(SYNCED, flushes=0, drain_flushes=0)), FAIL, "volatile cache"),
         "one flush of many is in the singular",
-        (judged(but(SYNCED, before_flushes=10, drain_flushes=0, devices=("vda",))), "1"),
-        ("device of our own above a busy one tells ours", judged(but(SYNCED, before_flushes=10)), PASS, "0"),
+        (judged(but(SYNCED, before_flushes=10, drain_flushes=0, devices=("vda",))), UNVERIFIED, "1 flush;"),
+        ("device of our own above a busy one tells ours", judged(but(SYNCED, before_flushes=10)), PASS),
         ("write through needs none", judged(but(SYNCED, flushes=0, drain_flushes=0, write_cache="write through")), PASS),
         ("uncounted flushes are unverified", judged(but(SYNCED, flushes=None)), UNVERIFIED),
         ("reads are not its business", RULE.applies(case_of(Made(), "D02")), NOT_ASKED),

@@ -59,6 +59,8 @@ def test_no_evidence_of_the_targets_host_changes_no_finding_of_a_load_host(rule)
     bare = phase(SECONDS)
     counted = [("total_ns", WHOLE_NS), ("steal_ns", 0.0)]
     rises = [series("cpu", metric, [(0, 0.0), (SECONDS, rise)]) for metric, rise in counted]
+    rises.append(series("cpu", "cpus", [(0, CPUS), (SECONDS, CPUS)]))
+    rises += [series("process", "run_delay_ns", [(0, 0.0), (SECONDS, 0.0)], f"pid:{one.pid}") for one in bare.clients]
     facts = tuple(
         Fact(host="local", when=when, key="speed.piece_ns", value="100", fact_class=FactClass.NOISE)
         for when in (When.BEFORE, When.AFTER)

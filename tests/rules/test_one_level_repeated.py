@@ -59,7 +59,6 @@ def test_a_loop_file_system_is_made_for_every_trial():
     on_loops = replace(found, experiment=asked, baseline=placed(found.baseline), candidate=placed(found.candidate))
     finding = RULE.check(on_loops)
     assert finding.state is State.PASS
-    assert "6" in finding.statement
 
 
 def test_a_run_that_does_not_tell_leaves_its_level_out():
@@ -71,7 +70,7 @@ def test_a_run_that_does_not_tell_leaves_its_level_out():
 
 def test_states():
     hold(
-        ("arms of one boot pass", RULE.check(saying(built(), host__boot=lambda t: "one")), PASS, "1"),
+        ("arms of one boot pass", RULE.check(saying(built(), host__boot=lambda t: "one")), PASS),
         "a target that was made once for one arm",
         (
             RULE.check(
@@ -82,7 +81,6 @@ def test_states():
                 )
             ),
             FAIL,
-            "6",
             {"boot.baseline": 1},
         ),
         ("a target that both arms share drops out", RULE.check(saying(built(), target__made=lambda t: "kept")), PASS),

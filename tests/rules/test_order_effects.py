@@ -77,7 +77,6 @@ def test_of_two_notebooks_it_says_when_they_were_measured_and_what_can_be_done()
     factors = tuple(replace(factor, path=NOTEBOOK) if factor.path == "target" else factor for factor in one.experiment.factors)
     finding = RULE.check(replace(one, experiment=replace(one.experiment, factors=factors)))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "4" in finding.statement
     assert "third notebook" in finding.advice
     assert "returns" not in finding.advice
 
@@ -101,7 +100,7 @@ def test_states():
         "going back without drift says so",
         (RULE.check(case("S04", from_sitting_to_sitting(0.0), change=Change.MANUAL, returns=1)), "no relevant drift"),
         "a drift qualifies with the interval as bound",
-        (RULE.check(case("S04", values(drift=0.3))), FAIL, QUALIFIES, BOUNDED, "3"),
+        (RULE.check(case("S04", values(drift=0.3))), FAIL, QUALIFIES, BOUNDED),
         ("a drift that changes no decision passes", RULE.check(case("S04", values(drift=0.01, spread=0.0001))), PASS),
         ("arms without runs cannot be judged", RULE.check(replace(case("S04", values()), candidate=())), UNVERIFIED),
     )

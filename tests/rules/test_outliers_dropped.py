@@ -33,7 +33,6 @@ def test_a_whole_schedule_passes(change):
     asked, plan, runs = stage(change=change)
     finding = check(asked, plan, runs.values())
     assert finding.state is State.PASS
-    assert "12" in finding.statement
 
 
 def test_runs_that_were_killed_for_being_slow_are_missed():

@@ -9,7 +9,7 @@ from assay.records import Claim, Observations, Path, Severity, State
 from assay.rules.placement import RULE
 from noise_cases import phase, run, series, trial_case
 from rows import each
-from said import PASS, hold
+from said import FAIL, PASS, hold
 
 
 def case(
@@ -86,4 +86,4 @@ def test_more_of_the_other_node_is_never_better(pages, one, other):
 
 
 def test_states():
-    hold(("what is where it belongs passes", judged(), PASS), ("threads far from their disk", judged(far=3), "3"))
+    hold(("what is where it belongs passes", judged(), PASS), ("threads far from their disk", judged(far=3), FAIL, "3 threads"))

@@ -39,14 +39,12 @@ def test_threads_of_any_client_qualify_and_bound_the_rate_from_below():
     one = case(0, 3)
     found = RULE.check(one)
     assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "3" in found.statement
     assert (found.bound.low, found.bound.high) == (one.value, None)
 
 
 def test_a_latency_is_bounded_from_above():
     one = case(1, figure="latency_mean_ns")
     found = RULE.check(one)
-    assert "1" in found.statement
     assert (found.bound.low, found.bound.high) == (None, one.value)
 
 

@@ -49,7 +49,7 @@ def test_states():
                     gauges=[("end_network", "net:[2]@eth0", "rx_drops", (0, 7)), ("network", "", "softnet_dropped", (0, 9))],
                 )
             ),
-            "9",
+            "softnet",
         ),
         "queues between the ends are named",
         (

@@ -65,7 +65,6 @@ def test_a_declared_ratio_is_meant_and_bounds_the_rate():
     made = but(ZEROS, knobs={"compressible": 2.0}, lower_bytes=130 * MIB)
     finding = judged(made)
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "1" in finding.statement
     assert finding.bound.high is not None
     assert judged(but(made, figure="elapsed_ns")).severity is Severity.INVALIDATES, "without a bound there is no excuse"
 

@@ -54,7 +54,7 @@ def test_states():
         "a result that was not kept is a note with the reason",
         (RULE.check(case([said("....", cut=True)], {"write.bytes_per_s": 1e8})), FAIL, NOTES),
         "another reading of the same output is told with both figures",
-        (RULE.check(case([said("rate 100")], {"write.bytes_per_s": 1e6, "write.count": 7.0})), FAIL, "1"),
+        (RULE.check(case([said("rate 100")], {"write.bytes_per_s": 1e6, "write.count": 7.0})), FAIL),
         "output that was not kept leaves it open and our own engines pass",
         (RULE.check(case(None, {"write.bytes_per_s": 1e8})), UNVERIFIED),
         (RULE.check(case()), PASS),

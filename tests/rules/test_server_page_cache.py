@@ -63,11 +63,7 @@ def test_states():
         ("under no claim it is a note", judged(0, claim=Claim()), NOTES),
         ("unknown reads are unverified", judged(None), UNVERIFIED),
         "what was in memory before is told",
-        (
-            judged(256 * MIB, gauges={"cached_bytes": (64.0, 0), "file_bytes": (256.0, 256)}),
-            {"resident_share_before": 0.25},
-            "25",
-        ),
+        (judged(256 * MIB, gauges={"cached_bytes": (64.0, 0), "file_bytes": (256.0, 256)}), {"resident_share_before": 0.25}),
         "it needs a server and reads",
         (RULE.applies(case_of(Made(), "T02")), NOT_ASKED),
         (RULE.applies(served("T02", operation="write")), NOT_ASKED),

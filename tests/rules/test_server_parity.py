@@ -59,7 +59,6 @@ def test_with_the_flush_of_both_ends_in_the_time_it_asks_what_was_stored_at_its_
     apart = replace(case([finding("D04", FAIL)], [finding("D04", PASS)]), measure=measure)
     found_it = RULE.check(apart)
     assert (found_it.state, found_it.severity) == (FAIL, Severity.INVALIDATES)
-    assert "04" in found_it.statement
 
 
 @each("ratio state", (1.04, PASS), (1.2, FAIL), (0.5, PASS))

@@ -40,7 +40,6 @@ def test_arms_that_end_alike_pass(how):
 def test_time_against_work_is_no_comparison(measure, severity):
     found = judged(lambda t: ("time", "time") if t.levels["target"] == "xfs" else ("work", "work"), measure)
     assert (found.state, found.severity) == (State.FAIL, severity)
-    assert "4" in found.statement
     assert found.observed["candidate_time"] == 12
 
 

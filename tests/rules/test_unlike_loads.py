@@ -52,7 +52,6 @@ def test_operations_inside_others_are_no_load_of_their_own():
 
     finding = RULE.check(case("C06", latency, measure=made.LATENCY, phases=with_records))
     assert finding.state is State.PASS
-    assert "2" in finding.statement
 
 
 @each("factor", "clients", "spool.workers", "backup.walkers", "spool.rate", "spool.depth")
@@ -68,7 +67,7 @@ def test_counts_are_no_latencies():
 def test_states():
     hold(
         "a closed load of equal clients passes though rates differ",
-        (RULE.check(case("C06", latency, measure=made.LATENCY, phases=phases(latency))), PASS, "2"),
+        (RULE.check(case("C06", latency, measure=made.LATENCY, phases=phases(latency))), PASS),
         "a client that came late in one arm makes loads unlike",
         (
             RULE.check(

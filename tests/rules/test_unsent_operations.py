@@ -29,11 +29,11 @@ def test_states():
     hold(
         "equal counts pass",
         (RULE.check(asked({"search": 15_000}, {"search": 15_000}, {"search": 15_000})), PASS, "15,000"),
-        (RULE.check(asked({"search": 1}, {"search": 1})), "1"),
+        (RULE.check(asked({"search": 1}, {"search": 1})), PASS),
         "another kind is another measures matter",
         (RULE.check(asked({"search": 20, "modify": 9}, {"search": 20, "modify": 5}, {"search": 20, "modify": 5})), PASS),
         "what the capture lost is unverified",
-        (RULE.check(asked({"search": 40}, {"search": 30}, {"search": 40})), UNVERIFIED, "10"),
+        (RULE.check(asked({"search": 40}, {"search": 30}, {"search": 40})), UNVERIFIED),
         (RULE.check(asked({"search": 40}, {"search": 30, "capture_drops": 3})), UNVERIFIED),
         "others are named and noted",
         (
@@ -47,8 +47,6 @@ def test_states():
             ),
             FAIL,
             NOTES,
-            "2",
-            "3",
         ),
         "encrypted traffic is unverified",
         (RULE.check(asked({"search": 40}, {"search": 0, "opaque_bytes": 7_000}, {"search": 40})), UNVERIFIED, "7,000 bytes"),

@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
-
 import notebook_records as made
 from assay.experiment.read import Control
 from assay.records import Outcome, Results, Severity, VerdictState
 from assay.selftest.control import false_alarms, findings, spoiled
+from rows import each
 
 LIE, TWIN = {"target": "ext4"}, {"target": "xfs"}
 
@@ -34,7 +33,7 @@ def judged(levels, rule, attempt=1):
     return replace(found, verdicts={name: replace(verdict, findings=failed)})
 
 
-@pytest.mark.parametrize(("rule", "is_noise"), [("N02", True), ("N05", True), ("T01", False), ("L01", False)])
+@each("rule is_noise", ("N02", True), ("N05", True), ("T01", False), ("L01", False))
 def test_only_rules_of_noise_spoil_and_only_the_side_that_they_fail(rule, is_noise):
     found = results(judged(LIE, rule))
     assert bool([*spoiled(found, control(), LIE)]) is is_noise

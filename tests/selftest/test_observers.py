@@ -10,18 +10,17 @@ from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Conclusion
 from assay.selftest import Request
 from assay.selftest import observers as paired
+from rows import each
 
 SHORT = {"a short load": ('kind = "null"\nduration = "60 ms"', "null")}
 
 
-@pytest.mark.parametrize(
-    ("slower", "spread", "conclusion"),
-    [
-        (0.0, 0.005, (Conclusion.EQUIVALENT,)),
-        (0.012, 0.002, (Conclusion.IMMATERIAL, Conclusion.EQUIVALENT)),
-        (0.10, 0.01, (Conclusion.MATTERS,)),
-        (0.0, 0.30, (Conclusion.UNDECIDED,)),
-    ],
+@each(
+    "slower spread conclusion",
+    (0.0, 0.005, (Conclusion.EQUIVALENT,)),
+    (0.012, 0.002, (Conclusion.IMMATERIAL, Conclusion.EQUIVALENT)),
+    (0.10, 0.01, (Conclusion.MATTERS,)),
+    (0.0, 0.30, (Conclusion.UNDECIDED,)),
 )
 def test_the_interval_of_the_pairs_decides(slower, spread, conclusion):
     drawn = random.Random(7)

@@ -16,6 +16,7 @@ from assay.selftest import counts, lies
 from assay.selftest.control import Heard
 from assay.selftest.counts import TRIES, ControlOutcome, Judgement, NamedControl, Side, remarks, settled, tally
 from assay_process import Bench, as_nobody, wait_until
+from rows import each
 
 CONTROL = Control(rule="T01", measure="w.read.bytes_per_s", fail={"w.cache": "warm"}, passes={"w.cache": "cold"}, needs=())
 BLIND = Control(rule="T01", measure="w.read.bytes_per_s", fail={}, passes={}, needs=(), says="unverified")
@@ -50,23 +51,21 @@ def sides(*tries):
     return None if judgement is None else tuple(one.side for one in judgement)
 
 
-@pytest.mark.parametrize(
-    ("tried", "lie", "twin"),
-    [
-        (heard(), Side.CAUGHT, Side.CLEARED),
-        (heard(lie=(PASS,)), Side.MISSED, Side.CLEARED),
-        (heard(lie=(FAIL, PASS)), Side.MISSED, Side.CLEARED),
-        (heard(lie=()), Side.MISSED, Side.CLEARED),
-        (heard(twin=(FAIL,), others=(FAIL,)), Side.CAUGHT, Side.ACCUSED),
-        (heard(others=(OTHER,)), Side.CAUGHT, Side.ACCUSED_BY_OTHERS),
-        (heard(twin=(NOTE,)), Side.CAUGHT, Side.CLEARED),
-        (heard(lie=(NOTE,), twin=(NOTE,)), Side.CAUGHT, Side.ACCUSED),
-        (heard(twin=(OPEN,), others=(OTHER,)), Side.CAUGHT, Side.ACCUSED_BY_OTHERS),
-        (heard(noise=NOISE), Side.CAUGHT, Side.CLEARED),
-        (heard(lie=(OPEN,), control=BLIND), Side.CAUGHT, Side.CLEARED),
-        (heard(lie=(PASS,), control=BLIND), Side.MISSED, Side.CLEARED),
-        (heard(lie=(OPEN,), twin=(OPEN,), control=BLIND), Side.CAUGHT, Side.ACCUSED),
-    ],
+@each(
+    "tried lie twin",
+    (heard(), Side.CAUGHT, Side.CLEARED),
+    (heard(lie=(PASS,)), Side.MISSED, Side.CLEARED),
+    (heard(lie=(FAIL, PASS)), Side.MISSED, Side.CLEARED),
+    (heard(lie=()), Side.MISSED, Side.CLEARED),
+    (heard(twin=(FAIL,), others=(FAIL,)), Side.CAUGHT, Side.ACCUSED),
+    (heard(others=(OTHER,)), Side.CAUGHT, Side.ACCUSED_BY_OTHERS),
+    (heard(twin=(NOTE,)), Side.CAUGHT, Side.CLEARED),
+    (heard(lie=(NOTE,), twin=(NOTE,)), Side.CAUGHT, Side.ACCUSED),
+    (heard(twin=(OPEN,), others=(OTHER,)), Side.CAUGHT, Side.ACCUSED_BY_OTHERS),
+    (heard(noise=NOISE), Side.CAUGHT, Side.CLEARED),
+    (heard(lie=(OPEN,), control=BLIND), Side.CAUGHT, Side.CLEARED),
+    (heard(lie=(PASS,), control=BLIND), Side.MISSED, Side.CLEARED),
+    (heard(lie=(OPEN,), twin=(OPEN,), control=BLIND), Side.CAUGHT, Side.ACCUSED),
 )
 def test_what_a_try_comes_to(tried, lie, twin):
     assert sides(tried) == (lie, twin)
