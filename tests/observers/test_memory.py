@@ -44,9 +44,13 @@ def test_a_falling_counter_or_unknown_text_is_refused(path, change):
         parsed({}, {path: change})
 
 
+FILES = 12_000
+"""Many more than other tests make or remove meanwhile: inodes are counted for the whole machine."""
+
+
 @pytest.fixture
 def xfs(tmp_path):
-    """A fresh xfs with 3,000 files, mounted from an image."""
+    """A fresh xfs with many files, mounted from an image."""
     if os.geteuid() != 0:
         pytest.skip("mounting an image needs root")
     image, point = tmp_path / "image", tmp_path / "point"
@@ -56,7 +60,7 @@ def xfs(tmp_path):
     subprocess.run(["mkfs.xfs", "-q", image], check=True)
     subprocess.run(["mount", "-o", "loop", image, point], check=True)
     try:
-        for number in range(3000):
+        for number in range(FILES):
             (point / f"o{number:08}").touch()
         yield point
     finally:
@@ -65,6 +69,7 @@ def xfs(tmp_path):
 
 @pytest.mark.root
 def test_real_inodes_read_from_a_cold_file_system_are_counted_and_warm_ones_are_not(xfs):
+    subprocess.run(["mount", "-o", "remount,ro", xfs], check=True)
     subprocess.run(["umount", xfs], check=True)
     # A copy: a server with a mount namespace of its own may have a mount of the image still, and with it all inodes in memory.
     subprocess.run(["cp", "--sparse=always", xfs.parent / "image", xfs.parent / "cold"], check=True)
@@ -72,8 +77,8 @@ def test_real_inodes_read_from_a_cold_file_system_are_counted_and_warm_ones_are_
     looks = []
     for edge in (Edge.ARMED, Edge.LAST, Edge.DRAINED):
         looks.append(look(OBSERVER, Local(), Subject(), edge, len(looks)))
-        for number in range(3000):
+        for number in range(FILES):
             (xfs / f"o{number:08}").stat()
     cached = the_series(OBSERVER.parse("h", "p", looks, Subject()), "inode_cache_objects").value
-    assert 2950 <= cached[1] - cached[0] <= 3300
-    assert abs(cached[2] - cached[1]) <= 100
+    assert 0.75 * FILES <= cached[1] - cached[0] <= 1.25 * FILES
+    assert abs(cached[2] - cached[1]) <= 0.25 * FILES

@@ -14,6 +14,7 @@ from assay.hosts.local import Local
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, Outcome, Severity, State, StopRule, VerdictState
 from assay.selftest.control import measured
 from assay.workloads.backup_read import KNOBS, WORKLOAD
+from own_disk import ahead, own_disk
 
 NOISE = {"N01", "N02", "N03", "W07"}
 """What others on this machine do to a run."""
@@ -130,7 +131,8 @@ def told(tmp_path_factory):
     if not host.is_root() or not host.exists("/dev/loop-control"):
         pytest.skip("needs root and loop devices")
     experiment = read.parse(TEXT, "tree.toml")
-    (run,) = measured(experiment, TEXT, tmp_path_factory.mktemp("lab")).runs[-1:]
+    with own_disk(tmp_path_factory.mktemp("lab")) as lab, ahead():
+        (run,) = measured(experiment, TEXT, lab).runs[-1:]
     assert run.run.outcome is Outcome.FINISHED, run.run.error
     return run
 
