@@ -47,7 +47,9 @@ BOOT = """
 set -e
 hostname "$1"
 mount --make-rslave /
-while read -r device point rest; do case $device in /dev/loop*) umount -l -- "$point" || :;; esac; done < /proc/self/mounts
+while read -r device point rest; do
+  case $device in /dev/loop* | /dev/zram*) umount -l -- "$point" || :;; esac
+done < /proc/self/mounts
 mount -t proc proc /proc
 mount --rbind /sys/fs/cgroup "$2/cgroup"
 mount -t sysfs sysfs /sys

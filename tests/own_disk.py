@@ -1,45 +1,46 @@
 """What a test takes for itself so that others do not disturb it: a disk in memory, and the processors before everybody else."""
 
 import contextlib
+import fcntl
 import os
 import subprocess
 from pathlib import Path
 
-from assay_process import wait_until
-
 MIB = 1 << 20
 CONTROL = Path("/sys/class/zram-control")
+LOCK = Path("/tmp/assay-own-disk.lock")
+MAKE = ("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard")
 
 
 @contextlib.contextmanager
 def own_disk(home, size=2048 * MIB):
-    """A directory on a file system on a disk of its own, in memory; below `home` itself where the kernel makes no such disk."""
+    """A directory on a file system on a disk of its own, in memory; on the disk of `home` where the kernel makes no such disk."""
     place = home / "own-disk"
     place.mkdir()
     if os.geteuid() != 0 or not (CONTROL / "hot_add").exists():
         yield place
         return
-    number = (CONTROL / "hot_add").read_text().strip()
-    try:
+    with LOCK.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until it is mounted, whoever removes what is free would remove it
+        remove_free()
+        number = (CONTROL / "hot_add").read_text().strip()
         Path(f"/sys/block/zram{number}/disksize").write_text(str(size))
-        subprocess.run(
-            ["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", f"/dev/zram{number}"], check=True
-        )
+        subprocess.run([*MAKE, f"/dev/zram{number}"], check=True)
         subprocess.run(["mount", f"/dev/zram{number}", place], check=True)
-        try:
-            yield place
-        finally:
-            subprocess.run(["umount", place], check=True)
+    try:
+        yield place
     finally:
-        wait_until(lambda: removed(number))
+        subprocess.run(["umount", "-l", place], check=True)
+        with LOCK.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            remove_free()
 
 
-def removed(number):
-    """Whether the disk could be removed: a new mount namespace of another test keeps it for a while."""
-    with contextlib.suppress(OSError):
-        (CONTROL / "hot_remove").write_text(number)
-        return True
-    return False
+def remove_free():
+    """Remove each disk of this kind that nobody uses: a mount namespace of another test may keep one for a while."""
+    for path in Path("/sys/block").glob("zram[1-9]*"):
+        with contextlib.suppress(OSError):
+            (CONTROL / "hot_remove").write_text(path.name.removeprefix("zram"))
 
 
 @contextlib.contextmanager

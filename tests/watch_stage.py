@@ -9,16 +9,26 @@ from pathlib import Path
 
 import pytest
 
+from stat_stage import apart
+
 MIB = 1 << 20
 SIZE = 32 * MIB
 DRIVER = Path(__file__).parent / "watch_driver.py"
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: fanotify, taskstats, loop devices")
 
 
-def call(room, *argv, options=(), through=(), **more):
-    """The process of a watched command, not waited for, and the file for its result."""
+def call(room, *argv, options=(), through=None, **more):
+    """The process of a watched command, not waited for, and the file for its result; it sees no mounts of other tests."""
     result = room / f"result-{time.monotonic_ns()}.json"
-    command = [*through, sys.executable, str(DRIVER), str(result), *options, "--", *map(str, argv)]
+    command = [
+        *(apart(room) if through is None else through),
+        sys.executable,
+        str(DRIVER),
+        str(result),
+        *options,
+        "--",
+        *map(str, argv),
+    ]
     return subprocess.Popen(command, cwd=room, **more), result
 
 

@@ -3,12 +3,12 @@
 import contextlib
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from assay_process import as_nobody, wait_until
+from stat_stage import apart
 from watch_stage import DRIVER, MIB, filled, gauge, moved, of, root, watched
 
 
@@ -143,32 +143,27 @@ def test_a_file_system_that_the_command_mounts_is_one_whose_files_are_not_known(
     subprocess.run(["mkfs.ext4", "-q", "-F", room / "image"], check=True)
     (room / "mnt").mkdir()
     script = "mount -o loop image mnt; dd if=/dev/zero of=mnt/f bs=1M count=16 status=none"
-    try:
-        seen, status, _ = watched(room, "sh", "-c", script)
-        assert status == 0
-    finally:
-        subprocess.run(["umount", room / "mnt"], check=True)
+    seen, status, _ = watched(room, "sh", "-c", script)  # in a mount namespace of its own
+    assert status == 0
     assert "mounted during the command" in seen["files_missing"]
+
+
+MEANWHILE = """
+(setsid sh -c 'while [ ! -e begun ]; do sleep 0.02; done; mount -o loop image mnt && touch done' &)
+exec "$@"
+"""
 
 
 @root
 def test_what_others_mount_meanwhile_hides_nothing_of_ours(room):
-    image, point = room / "image", room / "mnt"
-    with image.open("wb") as file:
+    """In the mount namespace of the command, in which nothing else of other tests is mounted."""
+    with (room / "image").open("wb") as file:
         file.truncate(64 * MIB)
-    subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
-    point.mkdir()
+    subprocess.run(["mkfs.ext4", "-q", "-F", room / "image"], check=True)
+    (room / "mnt").mkdir()
     script = "touch begun; while [ ! -e done ]; do sleep 0.02; done; dd if=/dev/zero of=f bs=1M count=8 status=none"
-    with ThreadPoolExecutor() as pool:
-        ours = pool.submit(watched, room, "sh", "-c", script)
-        try:
-            wait_until((room / "begun").exists)
-            subprocess.run(["mount", "-o", "loop", image, point], check=True)
-            (room / "done").touch()
-            seen, *_ = ours.result()
-        finally:
-            (room / "done").touch()
-            subprocess.run(["umount", point], check=False)
+    seen, status, _ = watched(room, "sh", "-c", script, through=(*apart(room), "sh", "-c", MEANWHILE, "sh"))
+    assert status == 0
     assert of(seen, room / "f")["written"] is True
     assert seen["files_missing"] is None
 
@@ -179,7 +174,8 @@ def test_what_others_mount_meanwhile_hides_nothing_of_ours(room):
 )
 def test_the_drain_takes_as_long_as_the_disk_below_needs(room):
     with throttled(room, 16 * MIB) as (point, loop):
-        seen, *_ = watched(room, "dd", "if=/dev/zero", f"of={point}/f", "bs=1M", "count=24", "status=none")
+        words = ("dd", "if=/dev/zero", f"of={point}/f", "bs=1M", "count=24", "status=none")
+        seen, *_ = watched(room, *words, through=apart(point))
         stack = next(one["devices"] for one in seen["places"] if one["address"] == str(point))
     assert stack[0] == loop
     assert len(stack) >= 2
