@@ -17,7 +17,7 @@ from served_stage import SBIN, needs, needs_fuse
 from sizes import few_and_many
 
 GROUPS = Path("/sys/fs/cgroup/pids") if Path("/sys/fs/cgroup/pids").is_dir() else Path("/sys/fs/cgroup")
-TRIALS = 5  # four kinds of server make it 20
+TRIALS = 2  # of each of four kinds of server
 SERVER = "papersrv"
 """What the server's processes are called: a link to Python."""
 PYTHON = str(Path(sys.executable).resolve())
@@ -179,7 +179,7 @@ LIMITS = {"without a group": "", "in a group of its own": 'server.memory = "2 Gi
 @needs("ip", "nsenter")
 @pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("kind", FILE_SERVERS)
-@few_and_many("trials", 2, 20)
+@few_and_many("trials", 1, 20)
 def test_a_file_server_is_never_named_as_another_program(kind, limit, trials, tmp_path):
     programs = FILE_SERVERS[kind]
     if missing := [name for name in programs if name != "assay-nfs" and shutil.which(name, path=SBIN) is None]:
