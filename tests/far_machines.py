@@ -266,7 +266,7 @@ class Fleet:
 def far_machines(count=1, *, control=False, options=None, shell=None):
     """Give a fleet of so many machines, with a second address each where `control`, further options of sshd, another /bin/sh."""
     skip_without_parts()
-    with _number() as number:
+    with own_number() as number:
         directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{number}-", dir="/var/tmp"))
         fleet = Fleet(directory, number, control=control, options=options, shell=shell)
         try:
@@ -307,8 +307,8 @@ def skip_without_parts():
 
 
 @contextlib.contextmanager
-def _number():
-    """The number of a fleet: nobody else's as long as this process lives. What a dead owner of it left is removed."""
+def own_number():
+    """The number of a fleet or an agent: nobody else's as long as this process lives. What a dead owner of it left is removed."""
     LOCKS.mkdir(mode=0o700, exist_ok=True)
     with contextlib.ExitStack() as stack:
         for number in itertools.count():

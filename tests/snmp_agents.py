@@ -5,10 +5,12 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
+
+from assay_process import wait_until
+from far_machines import own_number
 
 PARTS = Path(__file__).parent.parent / ".build" / "snmpd"
 SNMPD = PARTS / "usr" / "sbin" / "snmpd"
@@ -59,7 +61,12 @@ class SnmpAgent:
         env = {**os.environ, "LD_LIBRARY_PATH": libraries, "SNMP_PERSISTENT_DIR": str(self._directory), "MIBS": ""}
         argv = (SNMPD, "-f", "-Lf", self._directory / "log", "-C", "-c", configuration, "-p", self._directory / "pid")
         self._process = subprocess.Popen(("ip", "netns", "exec", self.namespace, *map(str, argv)), env=env)
-        time.sleep(0.3)
+        wait_until(self._listens)
+
+    def _listens(self):
+        with contextlib.suppress(OSError):
+            return f":{161:04X} " in Path(f"/proc/{self._process.pid}/net/udp").read_text()
+        return False
 
     def truth(self, name=PORT):
         """Received and sent bytes of the port by the kernel."""
@@ -97,12 +104,13 @@ def snmp_agent(directory):
         pytest.skip("no snmpd below .build: scripts/tools.sh unpacks Debian's snmpd there")
     if not shutil.which("ip"):
         pytest.skip("an agent with a port of its own needs ip")
-    agent = SnmpAgent(os.getpid() % 250, directory)
-    try:
-        agent.start()
-        yield agent
-    finally:
-        agent.stop()
+    with own_number() as number:
+        agent = SnmpAgent(number, directory)
+        try:
+            agent.start()
+            yield agent
+        finally:
+            agent.stop()
 
 
 def _ip(*words, check=True):

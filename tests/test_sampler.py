@@ -4,7 +4,6 @@ import threading
 import time
 from collections import Counter
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,21 +128,19 @@ def test_commands_and_failed_looks_are_part_of_the_cost():
         assert cost.value[0] > Local().run(BUSY).cpu_ns / 2 > 1_000_000
 
 
-@pytest.mark.parametrize(
-    ("read", "parse", "words"),
-    [
+def test_an_observer_that_fails_is_missing_evidence_with_its_reason(subtests):
+    for read, parse, words in [
         (breaks, None, "not for you"),
         (lambda host, subject: {}, lambda *_: (_ for _ in ()).throw(EvidenceError("strange text")), "strange text"),
         (lambda host, subject: {}, lambda *_: {}["x"], "'x'"),
-    ],
-)
-def test_an_observer_that_fails_is_missing_evidence_with_its_reason(read, parse, words):
-    watch = Sampler(HOST, [observer("bad", read, parse), observer("good")], Subject())
-    watch.edge(Edge.ARMED)
-    evidence = watch.seen("p", 0).evidence
-    assert evidence.missing.keys() == {"bad.figure"}
-    assert words in evidence.missing["bad.figure"]
-    assert len(LOOKS["good"]) == 1
+    ]:
+        with subtests.test(read=read, parse=parse, words=words):
+            watch = Sampler(HOST, [observer("bad", read, parse), observer("good")], Subject())
+            watch.edge(Edge.ARMED)
+            evidence = watch.seen("p", 0).evidence
+            assert evidence.missing.keys() == {"bad.figure"}
+            assert words in evidence.missing["bad.figure"]
+            assert len(LOOKS["good"]) == 1
 
 
 def test_what_an_observer_says_is_missing_is_handed_on():

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from assay_process import Bench, rebooted
+from assay_process import rebooted
 
 TEXT = """
 title = "Two systems"
@@ -37,16 +37,11 @@ returns = 1
 """
 
 
-@pytest.fixture
-def bench(tmp_path):
-    return Bench(tmp_path)
-
-
 def written(bench):
     """The experiment's file: the system under test takes as long as a file says that a person can change."""
     path = bench.home / "two.toml"
     if not path.exists():
-        (bench.home / "pace").write_text("0.2")
+        (bench.home / "pace").write_text("0.6")
         script = json.dumps(f"sleep $(cat {shlex.quote(str(bench.home / 'pace'))})")
         path.write_text(TEXT.format(script=script))
     return path
@@ -86,10 +81,10 @@ def test_the_same_system_twice_is_bounded_and_said_to_be_not_interleaved(bench):
 @pytest.mark.slow
 def test_a_drift_between_the_sittings_is_seen_when_the_first_level_returns(bench):
     sit(bench, "old")
-    (bench.home / "pace").write_text("0.24")
+    (bench.home / "pace").write_text("0.72")
     (comparison,) = sit(bench, "new")["comparisons"]
     assert comparison["conclusion"] == "different and matters", "so far it looks like the system"
-    (bench.home / "pace").write_text("0.28")
+    (bench.home / "pace").write_text("0.84")
     answer = sit(bench, "old")
     _, finding = order_effects(answer)
     assert finding["observed"]["drift_share"] == pytest.approx(0.4, abs=0.15)

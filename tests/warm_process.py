@@ -207,9 +207,7 @@ def called(request, streams):
 
 
 def written(number, errors):
-    return io.TextIOWrapper(
-        io.BufferedWriter(io.FileIO(number, "w", closefd=False)), "utf-8", errors, line_buffering=number != 1
-    )
+    return io.TextIOWrapper(io.BufferedWriter(io.FileIO(number, "w", closefd=False)), "utf-8", errors, line_buffering=number != 1)
 
 
 def imported():
