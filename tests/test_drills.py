@@ -12,6 +12,7 @@ from assay.records import Action, Event, Outcome, TargetSpec
 from assay_process import wait_until
 from drill_cases import SECOND, began_and_ended, drill, event, fates
 from served_stage import NOTHING, WAN, ServedBench, needs, needs_fuse, needs_root, sshd
+from sizes import first_and_all
 from targets_host import MIB
 from trial_stage import bulk
 
@@ -54,9 +55,12 @@ def test_a_cut_of_the_power_loses_no_flushed_record(bench, filesystem):
     assert bench.left() == NOTHING
 
 
+IGNORED, UNFLUSHED = {"disk": {"flush": "ignored"}}, {"load": {"flush": "none"}}
+CASES_OF_LIES = [("ext4", IGNORED), ("xfs", UNFLUSHED), ("ext4", UNFLUSHED), ("xfs", IGNORED)]
+
+
 @on_crash_disk
-@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
-@pytest.mark.parametrize("lie", [{"disk": {"flush": "ignored"}}, {"load": {"flush": "none"}}], ids=["ignored", "no fsync"])
+@pytest.mark.parametrize(("filesystem", "lie"), first_and_all(CASES_OF_LIES, few=2))
 def test_a_lying_disk_and_a_load_without_flushes_lose_all_that_came_before_the_cut(bench, filesystem, lie):
     target, load = disk(filesystem=filesystem, **lie.get("disk", {})), drill(event(Action.POWER), **lie.get("load", {}))
     run, seen = bench.conduct(target, workloads=(load,), observers=("block",))
