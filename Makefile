@@ -12,8 +12,7 @@ BUNDLE := src/assay/report/static/vega.js
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 # Tests that have the machine to themselves: what they hold hangs on its speed, its quiet or its caches. All others run beside each other.
-ALONE := $(addprefix tests/,controls/test_controls.py observers/test_memory.py watch/test_files.py test_known_disk.py test_quick.py test_service_demand.py \
-  test_stat_observed.py workloads/test_backup_read.py)
+ALONE := tests/controls/test_controls.py
 # What fails there may have been disturbed by the others: it is run once more by itself, and has to hold then. What takes longest begins first,
 # then what runs the whole line; the tests of single parts are short and fill the end, so that no worker waits for another's last file.
 FIRST := $(addprefix tests/,test_server_crash.py test_directory_servers.py controls/test_no_false_alarms.py test_crash.py \
