@@ -78,8 +78,10 @@ def test_a_lying_disk_and_a_load_without_flushes_lose_all_that_came_before_the_c
 @on_crash_disk
 def test_after_a_cut_the_evidence_is_that_of_the_device_on_which_the_disk_came_back(bench):
     """A program still has a file of the dead file system open, so the disk comes back on another loop device."""
-    hold = Event(phase="append", at_ns=2 * SECOND, argv=("sh", "-c", "setsid sleep 6 3>>{directory}/held >/dev/null 2>&1 &"))
-    run, seen = bench.conduct(disk(), workloads=(drill(hold, event(Action.POWER), duration=9 * SECOND),), observers=("block",))
+    hold = Event(phase="append", at_ns=SECOND // 2, argv=("sh", "-c", "setsid sleep 8 3>>{directory}/held >/dev/null 2>&1 &"))
+    run, seen = bench.conduct(
+        disk(), workloads=(drill(hold, event(Action.POWER, at_s=5.0), duration=12 * SECOND),), observers=("block",)
+    )
     assert run.outcome is Outcome.FINISHED, run.error
     (told,) = [one for one in seen.facts if one.key.startswith("event.d.append.device.")]
     old, new = told.key.rpartition(".")[2], told.value.rpartition(" ")[2]
@@ -91,7 +93,7 @@ def test_after_a_cut_the_evidence_is_that_of_the_device_on_which_the_disk_came_b
 
 @on_crash_disk
 def test_a_full_disk_takes_nothing_until_it_has_room_and_loses_nothing(bench):
-    run, _ = bench.conduct(disk(), workloads=(drill(event(Action.FILL), duration=9 * SECOND),), observers=())
+    run, _ = bench.conduct(disk(), workloads=(drill(event(Action.FILL, for_s=3.0), duration=12 * SECOND),), observers=())
     assert run.outcome is Outcome.FINISHED, run.error
     assert fates(run)["d.check"][1:] == (0, 0, 0)
     assert {one.code for one in run.phases[0].clients[0].errors} == {28}
