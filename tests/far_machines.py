@@ -47,7 +47,9 @@ BOOT = """
 set -e
 hostname "$1"
 mount --make-rslave /
-while read -r device point rest; do case $device in /dev/loop*) umount -l -- "$point" || :;; esac; done < /proc/self/mounts
+while read -r device point rest; do
+  case $device in /dev/loop* | /dev/zram*) umount -l -- "$point" || :;; esac
+done < /proc/self/mounts
 mount -t proc proc /proc
 mount --rbind /sys/fs/cgroup "$2/cgroup"
 mount -t sysfs sysfs /sys
@@ -306,7 +308,7 @@ def skip_without_parts():
 
 @contextlib.contextmanager
 def own_number():
-    """The number of a fleet: nobody else's as long as this process lives. What a dead owner of it left is removed."""
+    """The number of a fleet or an agent: nobody else's as long as this process lives. What a dead owner of it left is removed."""
     LOCKS.mkdir(mode=0o700, exist_ok=True)
     with contextlib.ExitStack() as stack:
         for number in itertools.count():

@@ -19,7 +19,8 @@ def examples(number):
 
 def first_and_all(values, few=1):
     """Cases of one test: the first ones in every run, the others in `make long`."""
-    return [value if at < few else pytest.param(value, marks=pytest.mark.long) for at, value in enumerate(values)]
+    cases = (value if type(value) is tuple else (value,) for value in values)  # an example with names is one value
+    return [pytest.param(*case, marks=[pytest.mark.long] * (at >= few)) for at, case in enumerate(cases)]
 
 
 def chance(share, sets, errors=3):

@@ -38,11 +38,6 @@ ROOT = os.geteuid() == 0
 needs_root = pytest.mark.skipif(not ROOT, reason="mounts, control groups and other users need root")
 
 
-@pytest.fixture
-def bench(tmp_path):
-    return Bench(tmp_path)
-
-
 def small(bench, *, path=None, repeats=1, size="4 MiB", more="", kind="directory", target=None):
     text = json.dumps(str(path or bench.home), ensure_ascii=False)
     given = SMALL.format(repeats=repeats, kind=kind, target=target or f"path = {text}", size=size, more=more)
@@ -75,9 +70,8 @@ def kept(bench):
     return sorted(path.name for path in bench.home.glob("lab/*"))
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
+def test_a_mistake_in_the_file(subtests, bench):
+    for change, words in [
         ({"more": "sise = 3"}, ("e.toml:16:1", "'sise'", "did you mean 'size'")),
         ({"size": "4 MB/s"}, ("'4 MB/s'", "bytes", "KiB")),
         ({"size": "4k"}, ("'4k'", "KiB")),
@@ -88,12 +82,11 @@ def kept(bench):
         ({"repeats": 1_000_000}, ("1,000,000 trials", "fewer")),
         ({"repeats": 1000, "more": f"[factors]\nclients = {list(range(1, 1001))}"}, ("1,000,000 trials", "fewer")),
         ({"size": "8000 TiB"}, ("free", "needed")),
-    ],
-)
-def test_a_mistake_in_the_file(bench, change, words):
-    refused(bench.run("run", small(bench, **change)), 2, *words)
-    assert kept(bench) == []
-    assert bench.traces() == []
+    ]:
+        with subtests.test(change=change, words=words):
+            refused(bench.run("run", small(bench, **change)), 2, *words)
+            assert kept(bench) == []
+            assert bench.traces() == []
 
 
 def test_every_mistake_is_told_at_once(bench):
@@ -101,9 +94,10 @@ def test_every_mistake_is_told_at_once(bench):
     refused(done, 2, "4 MB/s", "sise", "0 clients")
 
 
-@pytest.mark.parametrize("file", ["/bin/true", "/tmp", "no-such.toml"])
-def test_what_is_no_experiment_file(bench, file):
-    refused(bench.run("run", file), 2, file)
+def test_what_is_no_experiment_file(subtests, bench):
+    for file in ["/bin/true", "/tmp", "no-such.toml"]:
+        with subtests.test(file=file):
+            refused(bench.run("run", file), 2, file)
 
 
 @needs_root
@@ -136,7 +130,7 @@ def test_a_notebook_whose_disk_fills_keeps_what_it_has_and_goes_on_when_there_is
 
 
 def test_two_runs_on_one_notebook(bench):
-    first = bench.start("run", small(bench, repeats=40), "--progress", "json")
+    first = bench.start("run", small(bench, repeats=200), "--progress", "json")
     while '"finished"' not in first.stderr.readline():
         assert first.poll() is None
     refused(bench.run("run", "e.toml", "--resume"), 1, f"process {first.pid}", "Wait for it")
@@ -231,23 +225,17 @@ def damaged(notebook, tmp_path):
     return Bench(tmp_path)
 
 
-@pytest.mark.parametrize("verb", ["list", "audit"])
-def test_damaged_trials_are_named_and_left_out(damaged, verb):
-    done = damaged.run(verb)
-    assert done.returncode == 0, done.stderr
-    assert all(f"trials/{name}" in done.stdout for name in ("0001/attempt-1", "0002/attempt-1"))
-    assert "n = 1" in done.stdout or "1/3" in done.stdout
-    assert done.stderr == ""
-
-
-def test_the_report_of_a_damaged_notebook_names_the_trials(damaged):
+def test_damaged_trials_are_named_and_left_out(damaged):
+    names = ("trials/0001/attempt-1", "trials/0002/attempt-1")
+    for verb in ("list", "audit"):
+        done = damaged.run(verb)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert all(name in done.stdout for name in names), verb
+        assert "n = 1" in done.stdout or "1/3" in done.stdout, verb
     done = damaged.run("report")
     assert done.returncode == 0, done.stderr
     page = (damaged.home / done.stdout.strip()).read_text()
-    assert all(f"trials/{name}" in page for name in ("0001/attempt-1", "0002/attempt-1"))
-
-
-def test_a_damaged_run_is_not_shown_and_the_others_are(damaged):
+    assert all(name in page for name in names)
     refused(damaged.run("show", "0002/1"), 1, "run.json", "--resume")
     assert damaged.run("show", "0003/1").returncode == 0
     answer = damaged.run("sql", "SELECT trial FROM runs", "--json")
@@ -290,12 +278,12 @@ def test_trials_that_were_removed_cost_a_message(damaged):
 
 @needs_root
 @pytest.mark.root
-@pytest.mark.parametrize("words", ["report --out", "report --format md --out", "ldif --entries 5000 --out"])
-def test_a_full_disk_names_the_file(damaged, words):
+def test_a_full_disk_names_the_file(damaged):
     with mounted(damaged.home / "full", "size=64k") as disk:
         (disk / "rest").write_bytes(b"x" * (64 << 10))
         file = disk / "result"
-        refused(damaged.run(*words.split(), file), 1, f"{file}: not written (No space left on device", "pace")
+        for words in ("report --out", "report --format md --out", "ldif --entries 5000 --out"):
+            refused(damaged.run(*words.split(), file), 1, f"{file}: not written (No space left on device", "pace")
 
 
 def test_a_plan_that_is_lost_with_its_copy_costs_its_experiment_only(damaged):
@@ -309,9 +297,8 @@ def test_a_plan_that_is_lost_with_its_copy_costs_its_experiment_only(damaged):
     assert "DAMAGED" in listed.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "part"),
-    [
+def test_wrong_words(subtests, notebook):
+    for words, status, part in [
         (["show", "9999/1"], 2, "0001/1, 0002/1, 0003/1"),
         (["show", "nonsense"], 2, "0007/1"),
         (["sql", "drop table runs"], 2, "DROP"),
@@ -322,11 +309,10 @@ def test_a_plan_that_is_lost_with_its_copy_costs_its_experiment_only(damaged):
         (["report", "no-such-experiment"], 2, "small-"),
         (["report", "--lab", "nowhere"], 2, "nowhere"),
         (["report", "--chart", "no-such-chart"], 2, "chart"),
-    ],
-)
-def test_wrong_words(notebook, words, status, part):
-    refused(notebook.run(*words), status, part)
-    assert not (notebook.home / "evil.csv").exists()
+    ]:
+        with subtests.test(words=words, status=status, part=part):
+            refused(notebook.run(*words), status, part)
+            assert not (notebook.home / "evil.csv").exists()
 
 
 def test_an_empty_notebook(bench):
@@ -335,13 +321,14 @@ def test_an_empty_notebook(bench):
     assert bench.run("list").stdout == "no experiments in lab\n"
 
 
-@pytest.mark.parametrize("words", [["list"], ["sql", "SELECT * FROM facts"], ["catalogue"], ["doctor"]])
-def test_a_reader_that_goes_away_early(notebook, words):
-    process = notebook.start(*words, stdout=subprocess.PIPE)
-    process.stdout.close()
-    _, complaint = process.communicate(timeout=300)
-    assert complaint == ""
-    assert process.returncode in (0, 1)
+def test_a_reader_that_goes_away_early(subtests, notebook):
+    for words in [["list"], ["sql", "SELECT * FROM facts"], ["catalogue"], ["doctor"]]:
+        with subtests.test(words=words):
+            process = notebook.start(*words, stdout=subprocess.PIPE)
+            process.stdout.close()
+            _, complaint = process.communicate(timeout=300)
+            assert complaint == ""
+            assert process.returncode in (0, 1)
 
 
 def test_a_command_that_fails_every_time_is_told_and_fails(bench):
@@ -358,11 +345,12 @@ def test_a_command_that_fails_every_time_is_told_and_fails(bench):
 NAMES = [ODD, "with space", "dot.ted", "日本", "😀", "del\x7f", "-dash", "x" * 200, "[0]", "true", "100%", "tab\t", "*"]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_quick_takes_a_directory_of_any_name(tmp_path, name):
-    (tmp_path / name).mkdir()
-    experiment = read.parse(run.experiment_text([tmp_path / name]), "quick.toml")
-    assert experiment.targets[0].knobs["path"] == str(tmp_path / name)
+def test_quick_takes_a_directory_of_any_name(subtests, tmp_path):
+    for name in NAMES:
+        with subtests.test(name=name):
+            (tmp_path / name).mkdir()
+            experiment = read.parse(run.experiment_text([tmp_path / name]), "quick.toml")
+            assert experiment.targets[0].knobs["path"] == str(tmp_path / name)
 
 
 def test_quick_tells_two_directories_of_like_names_apart(tmp_path):

@@ -28,13 +28,14 @@ def test_the_large_notebook_is_made_and_read(tmp_path):
     assert results.cells
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in BENCHMARKS.glob("*.py")))
-def test_every_benchmark_can_be_imported(name):
-    sys.modules.pop(name, None)
-    __import__(name)
+def test_every_benchmark_can_be_imported():
+    for path in sorted(BENCHMARKS.glob("*.py")):
+        sys.modules.pop(path.stem, None)
+        __import__(path.stem)
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and throttles need root")
 def test_a_neighbour_on_the_cpu_is_named_where_it_harms_and_not_at_a_declared_limit(tmp_path):
     """The short form of the matrix: a busy CPU beside a throttled disk, and beside reads from memory on that very CPU."""

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import pty
-import random
 import select
 import signal
 import subprocess
@@ -13,24 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import announced, kill, seconds_until, wait_until
+from assay_process import PATIENCE_S, announced, kill, wait_until
+from kill_moments import cleaned, loads, moments, noted, struck
 from sizes import few_and_many
 
 INTERRUPTED = (
     "assay: interrupted. All changes of the machine are undone. Finished runs are in the notebook."
     " Go on with --resume; `assay compare` shows what there is."
 )
-POINTS = (5, 20)
-"""Moments at which a lab is ended: in every run, and in `make long`."""
-LATEST_S = 5.5
-"""The random moments lie between the start and this: start, images, preparing, every phase, removal of several trials."""
-EARLY_S = 0.5
 RATE = 399_999_007
-EXPERIMENT = f"""
+"""The throttle of the experiment: no other test has it."""
+EXPERIMENT = """
 title = "Crash"
 question = "Is anything left?"
 compare = "target"
-repeats = 4
+repeats = {repeats}
 matters = "10 %"
 seed = 3
 observers = ["block", "process_io", "page_cache", "memory", "environment"]
@@ -39,8 +35,8 @@ observers = ["block", "process_io", "page_cache", "memory", "environment"]
 kind = "loopfs"
 filesystem = "ext4"
 size = "48 MiB"
-limit.read_bytes_per_s = "{RATE} B/s"
-limit.write_bytes_per_s = "{RATE} B/s"
+limit.read_bytes_per_s = "399999007 B/s"
+limit.write_bytes_per_s = "399999007 B/s"
 [targets.xfs]
 kind = "loopfs"
 filesystem = "xfs"
@@ -53,8 +49,8 @@ size = "160 MiB"
 [workloads.spool]
 kind = "metadata"
 object = "file"
-count = 500
-list_every = 250
+count = 100
+list_every = 50
 operations = ["create", "list", "stat", "unlink"]
 memory = "256 MiB"
 quiesce = "0 s"
@@ -122,69 +118,38 @@ def rules():
     return found
 
 
-def strike(bench, lab, way):
-    """Send the signal; what was open in the ledger at that moment."""
-    if way is signal.SIGKILL:
-        kill(lab.pid, signal.SIGSTOP)  # so that what the ledger says is what is there
-        open_entries = announced(lab.pid)
-        kill(lab.pid)
-        return open_entries
-    open_entries = announced(lab.pid)
-    kill(lab.pid, way)
-    return open_entries
-
-
 def assert_undone(entries):
     for kind, details in entries:
         if kind in ("directory", "file", "cgroup"):
             assert not Path(details["path"]).exists(), (kind, details)
 
 
+WAYS = (signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL)
+
+
 @pytest.mark.root
 @pytest.mark.slow
 @needs_root
-@few_and_many("points", *POINTS)
-def test_random_moments(bench, points):
-    (bench.home / "e.toml").write_text(EXPERIMENT)
-    chance, plan, before, had = random.Random(), None, {}, 0
-    first_s = seconds_until(lambda lab: announced(lab.pid), bench, *RUN)
-    latest_s, early_s = max(LATEST_S, 4 * first_s), max(EARLY_S, first_s)
-    ways = [signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL] * (points // 5)
-    for number, way in enumerate(ways):
-        lab = bench.start(*RUN)
-        moment = chance.uniform(0.1, latest_s)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            lab.wait(moment)
-        engines = bench.engines() if number % 2 else []
-        entries = strike(bench, lab, way)
-        for pid in engines:
-            kill(pid)
-        took = bench.ends(lab, 300)
-        _, complaint = lab.communicate()
-        told = f"point {number}: {way.name} after {moment:.2f} s, ended in {took:.2f} s with {lab.returncode}: {complaint}"
-        had += bool(entries)
-        if way is not signal.SIGKILL and lab.returncode != 0:
-            assert_ended_in_words(lab.returncode, complaint, way, moment < early_s, told)
-        assert bench.run("doctor").returncode == 0, told
-        assert bench.traces() == [], told
-        assert rules() == [], told
-        assert_undone(entries)
-        if list(bench.home.glob("lab/*/plan.json")):
-            plan = plan or (folder(bench) / "plan.json").read_bytes()
-            assert (folder(bench) / "plan.json").read_bytes() == plan, told
+@few_and_many("points", 4, 20)
+def test_a_lab_that_is_ended_leaves_nothing_and_what_it_finished_stays(bench, points):
+    (bench.home / "e.toml").write_text(EXPERIMENT.format(repeats=2 if points < 10 else 8))
+    whole = cleaned(bench, struck(bench, "after a trial is kept", lambda pid: bool(finished(bench))))
+    plan, before, had = (folder(bench) / "plan.json").read_bytes(), finished(bench), 0
+    assert before
+    for number, moment in enumerate(moments(points, whole.noted)):
+        way = WAYS[number % len(WAYS)]
+        lab = cleaned(bench, struck(bench, *moment, way=way, engines=number % 2 == 1))
+        had += bool(lab.open)
+        if way is not signal.SIGKILL and lab.status != 0:
+            assert (lab.status, lab.complaint.strip()) == (130, INTERRUPTED), lab.told
+        assert rules() == [], lab.told
+        assert_undone(lab.open)
+        assert (folder(bench) / "plan.json").read_bytes() == plan, lab.told
         now = finished(bench)
         assert {trial: now[trial] for trial in before} == before, "finished trials stay as they are and are not run again"
         before = now
-    assert had > points // 2 or (points < 10 and had), "the moments hit labs that had something"
+    assert had > points // 2, "the moments hit labs that had something"
     assert_completed(bench, before)
-
-
-def assert_ended_in_words(status, complaint, way, is_early, told):
-    """One line and 130; before Python has set itself and the command up, the interpreter's own words are all there can be."""
-    early = is_early and status in (130, -way)
-    assert status == 130 or early, told
-    ours = [line for line in complaint.splitlines() if not line.startswith("assay: undone after a killed run")]
-    assert early or ours == [INTERRUPTED], told
 
 
 def assert_completed(bench, before):
@@ -203,11 +168,12 @@ def assert_completed(bench, before):
 @pytest.mark.slow
 @needs_root
 def test_the_next_run_itself_cleans_up_what_a_killed_one_left(bench):
-    (bench.home / "e.toml").write_text(EXPERIMENT)
+    (bench.home / "e.toml").write_text(EXPERIMENT.format(repeats=2))
     lab = bench.start(*RUN)
-    wait_until(lambda: any(kind == "mount" for kind, _ in announced(lab.pid)))
-    time.sleep(0.5)
-    entries = strike(bench, lab, signal.SIGKILL)
+    wait_until(lambda: loads(lab.pid))
+    kill(lab.pid, signal.SIGSTOP)  # so that what its notes say is what is there
+    entries = announced(lab.pid)
+    kill(lab.pid)
     lab.communicate()
     left = bench.traces()
     assert left
@@ -260,16 +226,12 @@ def test_an_interrupt_on_a_terminal_clears_the_line_and_says_one(bench, way):
     main, terminal = pty.openpty()
     lab = bench.start("run", "e.toml", stdout=terminal, stderr=terminal, stdin=terminal)
     os.close(terminal)
-    wait_until(lambda: any("sleep" in command for command in bench.processes().values()))
-    time.sleep(1.2)
-    kill(lab.pid, way)
-    shown = b""
-    while select.select([main], [], [], 15)[0]:
-        try:
-            chunk = os.read(main, 4096)
-        except OSError:
-            break
-        shown += chunk
+    shown, told = b"", False
+    with contextlib.suppress(OSError):  # the terminal is closed with its last process
+        while select.select([main], [], [], PATIENCE_S)[0]:
+            shown += os.read(main, 4096)
+            if not told and b"trial 1/1" in shown and any("sleep" in command for command in bench.processes().values()):
+                told = kill(lab.pid, way)
     os.close(main)
     assert lab.wait(300) == 130
     lines = [line.rsplit("\r", 1)[-1] for line in shown.decode().replace("\r\n", "\n").split("\n")]
@@ -304,20 +266,22 @@ quiesce = "0 s"
 @pytest.mark.slow
 @needs_root
 @few_and_many("trials", 3, 30)
-def test_new_mount_namespaces_at_random_moments_harm_no_trial(bench, trials):
-    """Each copies all mounts of the host, and outlives several trials."""
+def test_new_mount_namespaces_at_any_moment_harm_no_trial(bench, trials):
+    """One at each line of the lab's notes: each copies all mounts of the host, and outlives the lab."""
     (bench.home / "e.toml").write_text(HIDDEN.format(repeats=trials))
-    chance, strangers = random.Random(), []
+    strangers, lines = [], 0
     lab = bench.start(*RUN)
     while lab.poll() is None:
-        strangers.append(subprocess.Popen(["unshare", "--mount", "sleep", "12"]))
-        time.sleep(chance.uniform(0.02, 0.4))
-        points = Path("/proc/self/mountinfo").read_text()
-        assert str(bench.home) not in points, "the mount is invisible outside the lab"
+        if (now := noted(lab.pid)) > lines:
+            lines = now
+            strangers.append(subprocess.Popen(["unshare", "--mount", "sleep", "infinity"]))
+        assert str(bench.home) not in Path("/proc/self/mountinfo").read_text(), "the mount is invisible outside the lab"
+        time.sleep(0.01)
     _, complaint = lab.communicate()
     for stranger in strangers:
         stranger.kill()
         stranger.wait()
     assert lab.returncode == 0, complaint
+    assert len(strangers) > trials
     assert len(finished(bench)) == trials
     assert bench.traces() == []

@@ -278,10 +278,10 @@ def answering(reply):
         listener.shutdown(socket.SHUT_RDWR)
 
 
-@pytest.mark.parametrize("reply", [b"", b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"])
-def test_a_server_that_closes_or_answers_no_ldap(bench, reply):
-    with answering(reply) as url:
-        refused(loaded(bench, url), f"{url}: ", "Can't contact LDAP server", "Correct url")
+def test_a_server_that_closes_or_answers_no_ldap(subtests, bench):
+    for reply in [b"", b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"]:
+        with subtests.test(reply=reply), answering(reply) as url:
+            refused(loaded(bench, url), f"{url}: ", "Can't contact LDAP server", "Correct url")
 
 
 def test_a_server_that_closes_after_it_was_asked_fails_the_load_in_words(bench, small_server):

@@ -12,12 +12,13 @@ from assay.records import Action, Event, Outcome, TargetSpec
 from assay_process import wait_until
 from drill_cases import SECOND, began_and_ended, drill, event, fates
 from served_stage import NOTHING, WAN, ServedBench, needs, needs_fuse, needs_root, sshd
+from sizes import first_and_all
 from targets_host import MIB
 from trial_stage import bulk
 
 RECORD_BYTES = 4096
-NEAR_NS = 300_000_000
-"""How exactly an outage is known."""
+NEAR_NS = 900_000_000
+"""How exactly an outage of 2 s is known on a busy machine, on which a client may be late to try again."""
 SIZES = {"ext4": 64 * MIB, "xfs": 320 * MIB}
 pytestmark = [pytest.mark.root, needs_root, needs_fuse, needs("losetup", "mkfs.ext4", "mkfs.xfs", "ip", "nsenter")]
 on_crash_disk = needs("nbdkit", "nbdfuse")
@@ -54,9 +55,12 @@ def test_a_cut_of_the_power_loses_no_flushed_record(bench, filesystem):
     assert bench.left() == NOTHING
 
 
+IGNORED, UNFLUSHED = {"disk": {"flush": "ignored"}}, {"load": {"flush": "none"}}
+CASES_OF_LIES = [("ext4", IGNORED), ("xfs", UNFLUSHED), ("ext4", UNFLUSHED), ("xfs", IGNORED)]
+
+
 @on_crash_disk
-@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
-@pytest.mark.parametrize("lie", [{"disk": {"flush": "ignored"}}, {"load": {"flush": "none"}}], ids=["ignored", "no fsync"])
+@pytest.mark.parametrize(("filesystem", "lie"), first_and_all(CASES_OF_LIES, few=2))
 def test_a_lying_disk_and_a_load_without_flushes_lose_all_that_came_before_the_cut(bench, filesystem, lie):
     target, load = disk(filesystem=filesystem, **lie.get("disk", {})), drill(event(Action.POWER), **lie.get("load", {}))
     run, seen = bench.conduct(target, workloads=(load,), observers=("block",))
@@ -74,8 +78,10 @@ def test_a_lying_disk_and_a_load_without_flushes_lose_all_that_came_before_the_c
 @on_crash_disk
 def test_after_a_cut_the_evidence_is_that_of_the_device_on_which_the_disk_came_back(bench):
     """A program still has a file of the dead file system open, so the disk comes back on another loop device."""
-    hold = Event(phase="append", at_ns=2 * SECOND, argv=("sh", "-c", "setsid sleep 3 3>>{directory}/held >/dev/null 2>&1 &"))
-    run, seen = bench.conduct(disk(), workloads=(drill(hold, event(Action.POWER)),), observers=("block",))
+    hold = Event(phase="append", at_ns=SECOND // 2, argv=("sh", "-c", "setsid sleep 8 3>>{directory}/held >/dev/null 2>&1 &"))
+    run, seen = bench.conduct(
+        disk(), workloads=(drill(hold, event(Action.POWER, at_s=5.0), duration=12 * SECOND),), observers=("block",)
+    )
     assert run.outcome is Outcome.FINISHED, run.error
     (told,) = [one for one in seen.facts if one.key.startswith("event.d.append.device.")]
     old, new = told.key.rpartition(".")[2], told.value.rpartition(" ")[2]
@@ -87,7 +93,7 @@ def test_after_a_cut_the_evidence_is_that_of_the_device_on_which_the_disk_came_b
 
 @on_crash_disk
 def test_a_full_disk_takes_nothing_until_it_has_room_and_loses_nothing(bench):
-    run, _ = bench.conduct(disk(), workloads=(drill(event(Action.FILL)),), observers=())
+    run, _ = bench.conduct(disk(), workloads=(drill(event(Action.FILL, for_s=3.0), duration=12 * SECOND),), observers=())
     assert run.outcome is Outcome.FINISHED, run.error
     assert fates(run)["d.check"][1:] == (0, 0, 0)
     assert {one.code for one in run.phases[0].clients[0].errors} == {28}

@@ -32,7 +32,7 @@ repeats = 1
 kind = "socket"
 [workloads.n]
 kind = "{kind}"
-duration = "2 s"
+duration = "1 s"
 quiesce = "0 s"
 {knobs}
 """

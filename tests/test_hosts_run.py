@@ -134,19 +134,6 @@ def test_a_killed_controller_leaves_nothing_anywhere(bench, fleet):
         assert left.strip() == ""
 
 
-def test_a_changed_key_is_refused_before_anything_is_sent(bench, fleet):
-    fleet[1].host_key = fleet[2].host_key
-    fleet.know(*fleet)
-    bench.write(line(list(fleet)[:2]))
-    done = bench.run("run", "t.toml")
-    assert done.returncode not in (0, 4)
-    assert "host c.2" in done.stderr
-    assert "host key CHANGED: ssh-ed25519 SHA256:" in done.stderr
-    assert "Nothing was sent" in done.stderr
-    assert bench.runs() == []
-    assert not (fleet[1].home / ".cache").exists()
-
-
 def test_two_names_of_one_machine_are_named_and_a_wire_between_them_is_none(bench, fleet):
     both = f's = {{ via = "ssh", address = "{fleet[0].address}", engine = true }}\n{line([fleet[0]])}'
     bench.write(both, target='host = "s"', claim='{ claim = { path = "wire" } }', observers='"environment"')

@@ -149,35 +149,36 @@ def below_it(case, name, share, operation, way):
     )
 
 
-@pytest.mark.parametrize(
-    ("side", "below"), [(WorkSide.SERVER, {}), (WorkSide.PATH, {"operation": "receive", "way": Direction.RECEIVE})]
-)
-def test_a_client_stands_on_what_was_measured_below_it(side, below):
-    assert RULE.applies(case_with(side, 4.0, **below)) is None
-    assert RULE.check(case_with(side, 4.0, **below)).state is State.PASS
-    near = RULE.check(case_with(side, 1.02, **below))
-    assert near.state is State.PASS
-    assert near.relabel is not None
-    assert near.relabel.startswith("limited by the measured")
-    assert near.limiter is not None
-    assert not near.limiter.declared
-    wrong = RULE.check(case_with(side, 0.5, **below))
-    assert (wrong.state, wrong.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "A client cannot be faster than a layer below it" in wrong.statement
+def test_a_client_stands_on_what_was_measured_below_it(subtests):
+    for side, below in [(WorkSide.SERVER, {}), (WorkSide.PATH, {"operation": "receive", "way": Direction.RECEIVE})]:
+        with subtests.test(side=side, below=below):
+            assert RULE.applies(case_with(side, 4.0, **below)) is None
+            assert RULE.check(case_with(side, 4.0, **below)).state is State.PASS
+            near = RULE.check(case_with(side, 1.02, **below))
+            assert near.state is State.PASS
+            assert near.relabel is not None
+            assert near.relabel.startswith("limited by the measured")
+            assert near.limiter is not None
+            assert not near.limiter.declared
+            wrong = RULE.check(case_with(side, 0.5, **below))
+            assert (wrong.state, wrong.severity) == (State.FAIL, Severity.QUALIFIES)
+            assert "A client cannot be faster than a layer below it" in wrong.statement
 
 
-@pytest.mark.parametrize("shares", [(0.1, 4.0), (4.0, 0.1)])
-def test_the_fastest_of_several_workloads_is_the_limit(shares):
+def test_the_fastest_of_several_workloads_is_the_limit(subtests):
     """Small reads of the server's disk beside large ones: the client's large reads are no contradiction."""
-    assert RULE.check(case_with(WorkSide.SERVER, *shares)).state is State.PASS
+    for shares in [(0.1, 4.0), (4.0, 0.1)]:
+        with subtests.test(shares=shares):
+            assert RULE.check(case_with(WorkSide.SERVER, *shares)).state is State.PASS
 
 
-@pytest.mark.parametrize(("claim", "severity"), [(Claim(tier=Tier.DEVICE), Severity.INVALIDATES), (Claim(), Severity.QUALIFIES)])
-def test_a_measured_limit_hides_no_declared_one(claim, severity):
+def test_a_measured_limit_hides_no_declared_one(subtests):
     """1.6 times what the disk is throttled to, twice what the server's storage did: the claim of the device is disproved."""
-    throttled = (Limit(device="loop0", direction=Direction.READ, bytes_per_s=80 << 20, declared_by="d.limit"),)
-    found = RULE.check(case_with(WorkSide.SERVER, 0.5, claim=claim, limits=throttled))
-    assert (found.state, found.severity) == (State.FAIL, severity)
+    for claim, severity in [(Claim(tier=Tier.DEVICE), Severity.INVALIDATES), (Claim(), Severity.QUALIFIES)]:
+        with subtests.test(claim=claim, severity=severity):
+            throttled = (Limit(device="loop0", direction=Direction.READ, bytes_per_s=80 << 20, declared_by="d.limit"),)
+            found = RULE.check(case_with(WorkSide.SERVER, 0.5, claim=claim, limits=throttled))
+            assert (found.state, found.severity) == (State.FAIL, severity)
 
 
 def test_a_measured_limit_has_no_mistaken_unit():

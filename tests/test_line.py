@@ -1,11 +1,7 @@
 """Trials over an emulated path: what its delay does, what an event does, what is evidence; nothing is left of a killed lab."""
 
-import contextlib
 import os
-import random
 import re
-import signal
-import subprocess
 
 import pytest
 
@@ -14,19 +10,16 @@ from assay.hosts.local import Local
 from assay.records import Action, Claim, Event, Experiment, Measure, Outcome, Path, PathSpec, TargetSpec, WorkloadSpec
 from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
-from assay_process import Bench, announced, kill, seconds_until
+from kill_moments import killed
 from sizes import few_and_many
 from trial_stage import HURRY, engine, trial
 
 SECOND = 1_000_000_000
 MS = 1_000_000
-POINTS = (5, 50)
-"""Moments at which a lab is killed: in every run, and in `make long`."""
-LATEST_S = 4.0
 WAN = {"rate": 12_500_000, "delay": 5 * MS, "queue": 500_000, "framing": "ethernet"}
 EXPERIMENT = """
 title = "Killed"
-repeats = 3
+repeats = 250
 [paths.a]
 rate = "50 Mbit/s"
 delay = "2 ms"
@@ -137,19 +130,7 @@ def test_a_rate_of_a_path_holds_changes_and_comes_back(tmp_path):
 
 
 @pytest.mark.slow
-@few_and_many("points", *POINTS)
-def test_nothing_is_left_of_a_lab_that_is_killed(tmp_path, points):
-    bench, chance, had = Bench(tmp_path), random.Random(), 0
+@few_and_many("points", 3, 50)
+def test_nothing_is_left_of_a_lab_that_is_killed(bench, points):
     (bench.home / "e.toml").write_text(EXPERIMENT)
-    words = ("run", "e.toml", "--resume", "--progress", "none")
-    latest_s = max(LATEST_S, 4 * seconds_until(lambda lab: announced(lab.pid), bench, *words))
-    for number in range(points):
-        lab = bench.start(*words)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            lab.wait(chance.uniform(0.3, latest_s))
-        had += bool(announced(lab.pid))
-        kill(lab.pid, signal.SIGKILL)
-        lab.communicate()
-        assert bench.run("doctor").returncode == 0
-        assert bench.traces() == [], number
-    assert had, "the moments hit labs that had something"
+    assert len(list(killed(bench, points))) == points + 1

@@ -180,23 +180,19 @@ def test_a_flush_at_the_end_counts_whatever_is_claimed_and_flushes_between_do_no
     assert seen(replace(flush, count=256)).raw is None
 
 
-@pytest.mark.parametrize(
-    ("told", "seconds"),
-    [({}, 10.0), ({"write.elapsed_ns": 4e9}, 4.0), ({"write.bytes": 400.0}, 4.0)],
-    ids=["rate", "time", "bytes"],
-)
-def test_the_drain_of_a_external_tool_is_charged_over_its_own_time_where_it_tells_it(told, seconds):
-    stable = Claim(durability=Durability.STABLE_MEDIA)
-    made = Made(operation="write", seconds=10.0, drain_s=1.0, values={"write.bytes_per_s": 100.0, **told}, claim=stable)
-    charged = figure(made)
-    assert charged.value == pytest.approx(100 * seconds / (seconds + 1))
-    assert charged.treatment == (None if told else "over the command's whole time")
-    assert charged.drain_ns == 1_000_000_000
+def test_the_drain_of_a_external_tool_is_charged_over_its_own_time_where_it_tells_it(subtests):
+    for told, seconds in [({}, 10.0), ({"write.elapsed_ns": 4e9}, 4.0), ({"write.bytes": 400.0}, 4.0)]:
+        with subtests.test(told=told, seconds=seconds):
+            stable = Claim(durability=Durability.STABLE_MEDIA)
+            made = Made(operation="write", seconds=10.0, drain_s=1.0, values={"write.bytes_per_s": 100.0, **told}, claim=stable)
+            charged = figure(made)
+            assert charged.value == pytest.approx(100 * seconds / (seconds + 1))
+            assert charged.treatment == (None if told else "over the command's whole time")
+            assert charged.drain_ns == 1_000_000_000
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
+def test_other_figures(subtests):
+    for name, expected in [
         ("busy_ops_per_s", 256.0),
         ("latency_mean_ns", SECOND / 256),
         ("count", 256.0),
@@ -204,27 +200,24 @@ def test_the_drain_of_a_external_tool_is_charged_over_its_own_time_where_it_tell
         ("errors", 3.0),
         ("cpu_ns_per_op", SECOND / 10 / 256),
         ("cpu_s_per_million_ops", 1e6 / 10 / 256),
-    ],
-)
-def test_other_figures(name, expected):
-    assert figure(Made(figure=name, errors=3)).value == pytest.approx(expected)
+    ]:
+        with subtests.test(name=name, expected=expected):
+            assert figure(Made(figure=name, errors=3)).value == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("change", "there"),
-    [
+def test_latencies_that_overlap_or_begin_before_the_operation_are_no_busy_time(subtests):
+    for change, there in [
         ({}, True),
         ({"queue": QueueTotal(depth=1, registered=False, punted=False, punted_threads=0, submissions=9)}, True),
         ({"queue": QueueTotal(depth=8, registered=False, punted=False, punted_threads=0, submissions=9)}, False),
         ({"load": LoadTotal(late=0, unstarted=0, backlog_max_ns=0)}, False),
-    ],
-)
-def test_latencies_that_overlap_or_begin_before_the_operation_are_no_busy_time(change, there):
-    made = Made(figure="busy_ops_per_s")
-    run = run_of(made)
-    (client,) = run.phases[0].clients
-    run = replace(run, phases=(replace(run.phases[0], clients=(replace(client, **change),)),))
-    assert (measures.value(run, observations_of(made), measure_of(made)) is not None) is there
+    ]:
+        with subtests.test(change=change, there=there):
+            made = Made(figure="busy_ops_per_s")
+            run = run_of(made)
+            (client,) = run.phases[0].clients
+            run = replace(run, phases=(replace(run.phases[0], clients=(replace(client, **change),)),))
+            assert (measures.value(run, observations_of(made), measure_of(made)) is not None) is there
 
 
 def test_figure_that_cannot_be_had_is_none():
@@ -304,21 +297,19 @@ def test_edges_of_gauges():
     assert ladder.at_stop(phase, []) is None
 
 
-@pytest.mark.parametrize(
-    ("key", "there"), [("L9.read", True), ("L9.flush", False), ("fact:device.0.*", True), ("cpu.x_ns", False)]
-)
-def test_evidence_keys(key, there):
-    made = Made(seen=Seen(lower_bytes=1))
-    assert sources.has(run_of(made).phases[0], observations_of(made), key) is there
-    assert sources.has_anywhere(observations_of(made), key) is there
+def test_evidence_keys(subtests):
+    for key, there in [("L9.read", True), ("L9.flush", False), ("fact:device.0.*", True), ("cpu.x_ns", False)]:
+        with subtests.test(key=key, there=there):
+            made = Made(seen=Seen(lower_bytes=1))
+            assert sources.has(run_of(made).phases[0], observations_of(made), key) is there
+            assert sources.has_anywhere(observations_of(made), key) is there
 
 
 # ---------------------------------------------------------------------------------------------- words
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
+def test_words(subtests):
+    for value, unit, text in [
         (4.1e9, "bytes/s", "4.10 GB/s"),
         (7410, "1/s", "7,410/s"),
         (13_200_000, "ns", "13.2 ms"),
@@ -328,10 +319,9 @@ def test_evidence_keys(key, there):
         (0, "share", "0 %"),
         (1.0, "share", "100 %"),
         (20_000, "count", "20,000"),
-    ],
-)
-def test_words(value, unit, text):
-    assert measures.with_unit(value, unit) == text
+    ]:
+        with subtests.test(value=value, unit=unit, text=text):
+            assert measures.with_unit(value, unit) == text
 
 
 def test_no_bytes_at_some_rate_are_bytes_that_the_tool_does_not_tell():

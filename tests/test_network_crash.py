@@ -2,19 +2,16 @@
 
 import contextlib
 import os
-import random
-import signal
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from assay_process import Bench, kill, seconds_until, wait_until
+from assay_process import wait_until
+from kill_moments import killed
 from sizes import few_and_many
 
-LATEST_S = 4.0
-"""The random moments lie between a trial's first process and this: spaces, links, rules, arming, phases, removal, next one."""
 EXPERIMENT = """
 title = "Killed between two ends"
 question = "Is anything left?"
@@ -74,22 +71,23 @@ OURS = ("mb", "load0", "server0", "path")
 """With what the names of the targets' interfaces begin."""
 
 
-def left():
-    """What there is of ours in the machine's own network namespace: interfaces, routes, endpoints, the kernel's threads."""
+def left(than_ticks):
+    """What there is of ours in the machine's own network namespace, and the kernel's threads for it from before a moment."""
     names = [path.name for path in Path("/sys/class/net").iterdir() if path.name.startswith(OURS)]
     lines = [*printed("ip", "route", "show", "table", "all"), *printed("ip", "mptcp", "endpoint", "show")]
-    return [*names, *(line for line in lines if "198.18." in line), *threads()]
+    return [*names, *(line for line in lines if "198.18." in line), *threads(than_ticks)]
 
 
 def printed(*argv):
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-def threads():
+def threads(than_ticks):
+    """Of all namespaces: other labs may have theirs, which began later."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/comm"):
+    for pid in older(than_ticks):
         with contextlib.suppress(OSError):
-            found += [name for name in [path.read_text().strip()] if name.startswith("napi/mb")]
+            found += [name for name in [Path("/proc", pid, "comm").read_text().strip()] if name.startswith("napi/mb")]
     return sorted(found)
 
 
@@ -126,57 +124,24 @@ def alive(namespaces, than_ticks):
     return namespaces & entered(older(than_ticks))
 
 
-def struck(bench, moment):
-    """A lab that is killed so long after its first process: what it had then, with namespaces, and what it complained."""
-    lab = bench.start("run", "e.toml", "--resume", "--progress", "none")
-    wait_until(lambda: len(bench.processes()) > 1)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        lab.wait(moment)
-    kill(lab.pid, signal.SIGSTOP)  # so that what is seen is what is there
-    others = [pid for pid in bench.processes() if pid != lab.pid]
-    spaces, at_ticks = entered(others), now_ticks()
-    kill(lab.pid, signal.SIGKILL)
-    return others, (spaces, at_ticks), lab.communicate()[1]
+def spaces(pids):
+    """The network namespaces of processes, and when they were seen."""
+    return entered(pids), now_ticks()
 
 
 @pytest.mark.root
 @pytest.mark.slow
 @needs_root
 @few_and_many("points", 4, 50)
-def test_nothing_is_left_at_random_moments(tmp_path, points, record_property):
-    bench, chance, had, seen = Bench(tmp_path), random.Random(), 0, set()
-    assert left() == []
-    (tmp_path / "e.toml").write_text(EXPERIMENT)
-    words = ("run", "e.toml", "--resume", "--progress", "none")
-    try:
-        latest_s = max(LATEST_S, 4 * seconds_until(lambda _: len(bench.processes()) > 1, bench, *words))
-        for number in range(points):
-            moment = chance.uniform(0.0, latest_s)
-            others, (spaces, at_ticks), complaint = struck(bench, moment)
-            told = f"point {number}: killed after {moment:.2f} s: {complaint}"
-            done = bench.run("doctor")
-            assert done.returncode == 0, told + done.stdout
-            assert bench.processes() == {}, told
-            assert bench.traces() == [], told
-            wait_until(lambda: not left())  # the kernel removes a namespace after its last process
-            assert alive(spaces, at_ticks) == set(), told
-            had, seen = had + bool(others), seen | spaces
-        assert had >= points // 4, "the moments hit labs that had something"
-        assert len(seen) > points // 3, "and namespaces"
-    finally:
-        for pid in bench.processes():
-            kill(pid)
+def test_nothing_is_left_of_a_lab_that_is_killed(bench, points, record_property):
+    """After every kill, and after the whole trials that it goes on with."""
+    (bench.home / "e.toml").write_text(EXPERIMENT)
+    had, seen = 0, set()
+    for lab in killed(bench, points, look=spaces):
+        wait_until(lambda: not left(lab.seen[1]))  # noqa: B023 - the kernel removes a namespace after its last process
+        assert alive(*lab.seen) == set(), lab.told
+        had, seen = had + bool(lab.others), seen | lab.seen[0]
+    assert len(seen) > points // 3
     record_property("labs killed", points)
     record_property("with other processes at that moment", had)
     record_property("their network namespaces, all gone", len(seen))
-
-
-@pytest.mark.root
-@pytest.mark.slow
-@needs_root
-def test_nothing_is_left_of_a_lab_that_ends(tmp_path):
-    bench = Bench(tmp_path)
-    (tmp_path / "once.toml").write_text(EXPERIMENT.replace("repeats = 250", "repeats = 1"))
-    done = bench.run("run", "once.toml", "--progress", "none")
-    assert done.returncode == 0, done.stderr
-    wait_until(lambda: not left())

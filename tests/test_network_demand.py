@@ -113,27 +113,22 @@ def demand_of(told, resource, operation):
 
 
 @needs_server
-@pytest.mark.parametrize(("resource", "operation"), [("network_out", "random_read"), ("network_in", "random_write")])
-def test_data_crosses_the_link_once_with_its_headers(told, resource, operation):
-    one = demand_of(told, resource, operation)
-    assert RECORD <= one["value"] <= RECORD * MOST
-    assert one["low"] <= one["value"] <= one["high"] <= RECORD * MOST
+def test_data_crosses_the_link_once_with_its_headers_and_the_other_way_go_requests_and_acknowledgements(told):
+    for resource, operation in (("network_out", "random_read"), ("network_in", "random_write")):
+        one = demand_of(told, resource, operation)
+        assert RECORD <= one["value"] <= RECORD * MOST
+        assert one["low"] <= one["value"] <= one["high"] <= RECORD * MOST
+    for resource, operation in (("network_in", "random_read"), ("network_out", "random_write")):
+        assert 54 < demand_of(told, resource, operation)["value"] < RECORD / 8, "at least a packet of 54 bytes of headers"
 
 
 @needs_server
-@pytest.mark.parametrize(("resource", "operation"), [("network_in", "random_read"), ("network_out", "random_write")])
-def test_the_other_way_go_requests_answers_and_acknowledgements(told, resource, operation):
-    """At least one packet of 14 + 20 + 20 bytes of headers."""
-    assert 54 < demand_of(told, resource, operation)["value"] < RECORD / 8
-
-
-@needs_server
-@pytest.mark.parametrize("resource", BYTES)
-def test_the_mix_that_was_held_out_used_what_was_predicted(told, resource):
-    (held,) = told[0]["resources"][resource]["new"]["holdouts"]
-    assert held["trials"] == 2
-    assert held["predicted"]["low"] <= held["observed"] <= held["predicted"]["high"]
-    assert held["predicted"]["high"] < 1.5 * held["predicted"]["low"]
+def test_the_mix_that_was_held_out_used_what_was_predicted(told):
+    for resource in BYTES:
+        (held,) = told[0]["resources"][resource]["new"]["holdouts"]
+        assert held["trials"] == 2
+        assert held["predicted"]["low"] <= held["observed"] <= held["predicted"]["high"]
+        assert held["predicted"]["high"] < 1.5 * held["predicted"]["low"]
 
 
 @needs_server
@@ -145,10 +140,6 @@ def test_what_saturates_first_follows_from_the_demands(told):
     shares = {name: one["utilisation"]["value"] for name, one in told[0]["resources"].items()}
     assert told[0]["saturates_first"] == max(shares, key=shares.get)
     assert shares["network_in"] < shares["network_out"]
-
-
-@needs_server
-def test_nothing_is_left_of_a_run(told):
     assert told[1].traces() == []
 
 

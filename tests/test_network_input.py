@@ -3,13 +3,11 @@
 import json
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from assay_process import Bench, kill, running, wait_until
+from assay_process import Bench, kill, wait_until
 
 TEXT = """
 title = "Ends"
@@ -25,7 +23,6 @@ kind = "{kind}"
 quiesce = "0 s"
 {knobs}
 """
-LISTENER = "import socket, time; s = socket.create_server(('127.0.0.1', 5201)); print(flush=True); time.sleep(120)"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 
 
@@ -44,41 +41,6 @@ def refused(done, status, *words):
 def failed_run(bench):
     (path,) = bench.home.glob("lab/*/trials/*/attempt-*/run.json")
     return json.loads(path.read_text())
-
-
-@pytest.fixture
-def elsewhere(bench):
-    """A bench in a network namespace of its own without MPTCP, in which port 5201 of the loopback is taken."""
-    with running("unshare", "--net", "sleep", "120") as keeper:
-        own = os.readlink("/proc/self/ns/net")  # noqa: PTH115 - a link of the kernel's
-        wait_until(lambda: os.readlink(f"/proc/{keeper.pid}/ns/net") != own)  # noqa: PTH115
-        into = ("nsenter", "-t", str(keeper.pid), "--net")
-        for command in ("ip link set lo up", "sysctl -qw net.mptcp.enabled=0"):
-            subprocess.run([*into, *command.split()], check=True)
-        with running(*into, sys.executable, "-c", LISTENER) as listener:
-            listener.stdout.readline()
-            yield Bench(bench.home, mark=bench.mark, through=into)
-
-
-@pytest.mark.root
-@needs_root
-def test_every_mistake_is_told_at_once_and_nothing_is_kept(elsewhere):
-    knobs = 'mptcp = true\n[factors]\n"n.congestion" = ["reno", "vegas9"]\n"n.window" = ["64 KiB", "1 GiB"]'
-    done = elsewhere.run("run", written(elsewhere, knobs, target='address = "127.0.0.1:5201"'))
-    refused(
-        done,
-        2,
-        "found congestion 'vegas9'; expected one of those of local: ",
-        "reno",
-        "found window 1,073,741,824 bytes; expected at most ",
-        "net.core.rmem_max",
-        "net.core.wmem_max",
-        "sysctl -w net.core.rmem_max=1073741824",
-        "MPTCP is off on local. Turn it on: sysctl -w net.mptcp.enabled=1",
-        "port 5201 of local is in use (127.0.0.1:5201 listens)",
-    )
-    assert list(elsewhere.home.glob("lab/*/trials/*")) == []
-    assert elsewhere.traces() == []
 
 
 def test_assay_load_refuses_them_too(bench):

@@ -52,13 +52,11 @@ def test_the_maximum_is_the_largest_sample_inside_else_around():
     assert figure("x.used.max", series("x.used", [(-1, 2), (12, 80)])).value == 80.0
 
 
-@pytest.mark.parametrize(
-    ("unit", "value", "of"),
-    [("count", 10.0, Unit.PER_S), ("bytes", 10.0, Unit.BYTES_PER_S), ("ns", 1e-8, Unit.SHARE)],
-)
-def test_a_counter_gives_its_rise_over_the_time_between_its_samples(unit, value, of):
-    found = figure("x", series("x", [(-5, 0), (5, 50), (15, 200)], kind="counter", unit=unit))
-    assert (found.value, found.unit) == (pytest.approx(value), of)
+def test_a_counter_gives_its_rise_over_the_time_between_its_samples(subtests):
+    for unit, value, of in [("count", 10.0, Unit.PER_S), ("bytes", 10.0, Unit.BYTES_PER_S), ("ns", 1e-8, Unit.SHARE)]:
+        with subtests.test(unit=unit, value=value, of=of):
+            found = figure("x", series("x", [(-5, 0), (5, 50), (15, 200)], kind="counter", unit=unit))
+            assert (found.value, found.unit) == (pytest.approx(value), of)
 
 
 def test_there_is_no_figure_without_its_series():

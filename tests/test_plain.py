@@ -64,17 +64,14 @@ def test_arrays_keep_their_type(at: list[int], values: list[float]) -> None:
     assert (back.at_ns.typecode, back.value.typecode) == ("q", "d")
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "names"),
-    [
+def test_what_does_not_fit_is_named(subtests):
+    for kind, value, names in [
         (records.Claim, {"tier": "disk"}, "disk"),
         (records.Claim, {"teir": "device"}, "teir"),
         (records.Factor, {"path": "x"}, "levels"),
         (records.Factor, {"path": 5, "levels": []}, "5"),
         (records.Experiment, [], "Experiment"),
         (records.Experiment, None, "Experiment"),
-    ],
-)
-def test_what_does_not_fit_is_named(kind: type, value: object, names: str) -> None:
-    with pytest.raises(DamagedError, match=names):
-        plain.from_plain(kind, value)
+    ]:
+        with subtests.test(kind=kind, value=value, names=names), pytest.raises(DamagedError, match=names):
+            plain.from_plain(kind, value)

@@ -1,10 +1,8 @@
 """Observers at the edges and between: in order of time, without drift, and never at the cost of the run."""
 
 import threading
-import time
 from collections import Counter
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,10 +84,16 @@ def test_polls_come_between_the_edges_in_a_thread_of_their_own():
 
 
 def test_a_long_phase_is_polled_as_often_as_a_short_one_and_at_even_times():
-    watch = Sampler(HOST, [observer("often", every_s=0.01), observer("never")], Subject(), most_polls=6)
+    looks = []
+
+    def read(host, subject):
+        looks.append(1)
+        return {}
+
+    watch = Sampler(HOST, [observer("often", read, every_s=0.01), observer("never")], Subject(), most_polls=6)
     watch.edge(Edge.ARMED)
     watch.start()
-    time.sleep(1)
+    wait_until(lambda: len(looks) > 16)
     watch.stop()
     watch.edge(Edge.LAST)
     seen = watch.seen("p", 0)
@@ -129,21 +133,19 @@ def test_commands_and_failed_looks_are_part_of_the_cost():
         assert cost.value[0] > Local().run(BUSY).cpu_ns / 2 > 1_000_000
 
 
-@pytest.mark.parametrize(
-    ("read", "parse", "words"),
-    [
+def test_an_observer_that_fails_is_missing_evidence_with_its_reason(subtests):
+    for read, parse, words in [
         (breaks, None, "not for you"),
         (lambda host, subject: {}, lambda *_: (_ for _ in ()).throw(EvidenceError("strange text")), "strange text"),
         (lambda host, subject: {}, lambda *_: {}["x"], "'x'"),
-    ],
-)
-def test_an_observer_that_fails_is_missing_evidence_with_its_reason(read, parse, words):
-    watch = Sampler(HOST, [observer("bad", read, parse), observer("good")], Subject())
-    watch.edge(Edge.ARMED)
-    evidence = watch.seen("p", 0).evidence
-    assert evidence.missing.keys() == {"bad.figure"}
-    assert words in evidence.missing["bad.figure"]
-    assert len(LOOKS["good"]) == 1
+    ]:
+        with subtests.test(read=read, parse=parse, words=words):
+            watch = Sampler(HOST, [observer("bad", read, parse), observer("good")], Subject())
+            watch.edge(Edge.ARMED)
+            evidence = watch.seen("p", 0).evidence
+            assert evidence.missing.keys() == {"bad.figure"}
+            assert words in evidence.missing["bad.figure"]
+            assert len(LOOKS["good"]) == 1
 
 
 def test_what_an_observer_says_is_missing_is_handed_on():

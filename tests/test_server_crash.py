@@ -2,9 +2,7 @@
 
 import contextlib
 import os
-import random
 import shutil
-import signal
 import subprocess
 import tomllib
 from pathlib import Path
@@ -14,14 +12,13 @@ import pytest
 from assay.machine import nfs_clients
 from assay.targets import iscsi
 from assay.trial import memory_files
-from assay_process import Bench, kill, seconds_until, wait_until
+from assay_process import wait_until
+from kill_moments import killed
 from served_stage import SBIN, alone, needs, needs_fuse, sshd, versitygw
 from sizes import few_and_many
 from targets_host import HOST
 
 ROOT = Path(__file__).parents[1]
-LATEST_S = 6.0
-"""The random moments lie between the start and this: servers, mounts, the disk below, all phases, removal, the next trial."""
 EXPERIMENT = """
 title = "Killed beside a server"
 question = "Is anything left?"
@@ -134,8 +131,6 @@ KINDS = {
     "zfs": (("zfs-fuse", "zpool", "zfs", "pgrep"), 'size = "128 MiB"'),
 }
 """Target -> its programs, and the knobs that it needs."""
-LATEST_OF = {"gluster": 20.0, "moosefs": 10.0, "zfs": 8.0}
-"""The latest random moment of a target that takes longer to start."""
 ONE = """
 title = "Killed beside a server"
 question = "Is anything left?"
@@ -161,9 +156,9 @@ clients = [2]
 @needs_root
 @needs_fuse
 @needs("sshfs", "ssh-keygen", "qemu-storage-daemon", "losetup", "mkfs.ext4", "ip", "nsenter")
-@few_and_many("points", 4, 20)
-def test_nothing_is_left_at_random_moments(tmp_path, points):
-    killed_at_random_moments(tmp_path, with_sshd(EXPERIMENT), points, LATEST_S)
+@few_and_many("points", 3, 20)
+def test_nothing_is_left_of_a_server_over_a_path_and_of_a_served_disk(bench, points):
+    nothing_is_left(bench, with_sshd(EXPERIMENT), points)
 
 
 def with_sshd(text):
@@ -177,11 +172,9 @@ def with_sshd(text):
 @needs_root
 @needs_fuse
 @needs("nbdkit", "nbdfuse", "xfs_io", "losetup", "mkfs.ext4", "sshfs", "ssh-keygen", "ip", "nsenter")
-@few_and_many("points", 4, 20)
-def test_nothing_is_left_of_a_disk_that_loses_its_power(tmp_path, points):
-    text = with_sshd(DRILLED)
-    # sshfs ends with its server: a whole run has figures of the disk alone
-    killed_at_random_moments(tmp_path, text, points, 2 * LATEST_S, whole=text.replace('["disk", "files"]', '["disk"]'))
+@few_and_many("points", 3, 20)
+def test_nothing_is_left_of_a_disk_that_loses_its_power(bench, points):
+    nothing_is_left(bench, with_sshd(DRILLED), points)
 
 
 @pytest.mark.root
@@ -191,7 +184,7 @@ def test_nothing_is_left_of_a_disk_that_loses_its_power(tmp_path, points):
 @needs("ip", "nsenter")
 @pytest.mark.parametrize("kind", KINDS)
 @few_and_many("points", 2, 20)
-def test_nothing_is_left_of_any_file_server(tmp_path, points, kind):
+def test_nothing_is_left_of_any_file_server(bench, points, kind):
     programs, knobs = KINDS[kind]
     if missing := [name for name in programs if shutil.which(name, path=SBIN) is None]:
         pytest.skip(f"not here: {', '.join(missing)}")
@@ -201,18 +194,18 @@ def test_nothing_is_left_of_any_file_server(tmp_path, points, kind):
         pytest.skip("assay-nfs is not built: make clients")
     text = ONE.replace("KIND", kind).replace("KNOBS", knobs)
     with alone(kind) if kind == "zfs" else contextlib.nullcontext():
-        killed_at_random_moments(tmp_path, text, points, LATEST_OF.get(kind, LATEST_S))
+        nothing_is_left(bench, text, points)
 
 
 @pytest.mark.root
 @pytest.mark.slow
 @needs_root
 @needs("rclone", "losetup", "mkfs.ext4", "ip", "nsenter")
-@few_and_many("points", 4, 20)
-def test_nothing_is_left_of_an_s3_server_and_of_files_in_memory(tmp_path, points):
+@few_and_many("points", 3, 20)
+def test_nothing_is_left_of_an_s3_server_and_of_files_in_memory(bench, points):
     versitygw()
     name = f"killed{os.getpid()}"  # so that no other test's files in memory are taken for ours
-    killed_at_random_moments(tmp_path, OBJECTS.replace("workloads.killed", f"workloads.{name}"), points, LATEST_S)
+    nothing_is_left(bench, OBJECTS.replace("workloads.killed", f"workloads.{name}"), points)
     assert not [*Path(memory_files.PARENT).glob(f".assay-*/{name}-*")]
 
 
@@ -222,7 +215,7 @@ def test_nothing_is_left_of_an_s3_server_and_of_files_in_memory(tmp_path, points
 @needs("losetup", "mkfs.ext4", "ip", "nsenter")
 @pytest.mark.parametrize("name", RECIPES)
 @few_and_many("points", 2, 20)
-def test_nothing_is_left_of_a_server_by_a_recipe(tmp_path, points, name):
+def test_nothing_is_left_of_a_server_by_a_recipe(bench, points, name):
     """The target as the shipped experiment has it, with small files."""
     given = tomllib.loads(PROTOCOLS.read_text())["targets"][name]
     programs = {*given["needs"], given["put"][0], given["get"][0]}
@@ -236,39 +229,11 @@ def test_nothing_is_left_of_a_server_by_a_recipe(tmp_path, points, name):
         .replace("[targets.lower]", "[targets.disk]")
         .replace("[paths.wan]", "[paths.lan]")
     )
-    killed_at_random_moments(tmp_path, text, points, LATEST_S)
-    assert not named(given["needs"])
+    nothing_is_left(bench, text, points)
+    wait_until(lambda: not named(given["needs"]))  # other tests may have theirs, for a while
 
 
-def killed_at_random_moments(tmp_path, text, points, latest_s, whole=None):
-    """Kill the lab at random moments of an experiment; hold that the doctor leaves nothing, and that a whole run ends well.
-
-    `whole`: the text of that run, where it is another one.
-    """
-    bench, chance, had = Bench(tmp_path), random.Random(), 0
-    (tmp_path / "e.toml").write_text(text)
-    words = ("run", "e.toml", "--resume", "--progress", "none")
-    try:
-        latest_s = max(latest_s, 4 * seconds_until(lambda _: len(bench.processes()) > 1, bench, *words))
-        for number in range(points):
-            lab = bench.start(*words)
-            moment = chance.uniform(0.5, latest_s)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                lab.wait(moment)
-            had += len(bench.processes()) > 1
-            kill(lab.pid, signal.SIGKILL)
-            _, complaint = lab.communicate()
-            told = f"point {number}: killed after {moment:.2f} s: {complaint}"
-            done = bench.run("doctor")
-            assert done.returncode == 0, told + done.stdout
-            wait_until(lambda: bench.processes() == {})
-            assert bench.traces() == [], told
-            wait_until(lambda: not named([str(tmp_path)]))  # sessions that hide their environment
-        assert had > points // 3, "the moments hit labs that had something"
-    finally:
-        for pid in bench.processes():
-            kill(pid)
-    (tmp_path / "once.toml").write_text((whole or text).replace("repeats = 500", "repeats = 1"))
-    done = bench.run("run", "once.toml", "--progress", "none")
-    assert done.returncode == 0, done.stderr
-    assert bench.traces() == []
+def nothing_is_left(bench, text, points):
+    (bench.home / "e.toml").write_text(text)
+    for _ in killed(bench, points):
+        wait_until(lambda: not named([str(bench.home)]))  # sessions that hide their environment

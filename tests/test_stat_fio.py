@@ -16,6 +16,7 @@ from typing import NamedTuple
 import jsonschema
 import pytest
 
+from sizes import first_and_all
 from stat_stage import failed, loop_disk, root, stat, verdict
 
 EXAMPLES = Path("/usr/share/doc/fio/examples")
@@ -57,17 +58,17 @@ OFTEN_FROM_MEMORY = frozenset({"T01"})
 OFTEN_OVERWRITTEN = frozenset({"D06"})
 SOUND = (
     Example("aio-read", TEXT, {"size": "8m"}, READ),
-    Example("backwards-read", JSON, {"size": "16m", **FILE}, READ),
     Example("basic-verify", TEXT, {"size": "8m", **FILE}, BOTH),
-    Example("fio-rand-read", JSON, SECOND, READ, may=OFTEN_FROM_MEMORY),
     Example("fio-rand-RW", TEXT, SECOND, BOTH, may=OFTEN_FROM_MEMORY | OFTEN_OVERWRITTEN),
-    Example("fio-rand-write", JSON, SECOND, WRITE, may=OFTEN_OVERWRITTEN),
-    Example("fio-seq-read", TEXT, SECOND, READ),
     Example("fio-seq-write", JSON, SECOND, WRITE, may=OFTEN_OVERWRITTEN),
-    Example("iometer-file-access-server", TEXT, {"size": "16m"}, BOTH),
-    Example("rand-zones", JSON, {"size": "4m"}, READ),
     Example("ssd-test", JSON, {"size": "8m"}, FOUR),
     Example("tiobench-example", TEXT, {"size": "1m"}, FOUR),
+    Example("backwards-read", JSON, {"size": "16m", **FILE}, READ),
+    Example("fio-rand-read", JSON, SECOND, READ, may=OFTEN_FROM_MEMORY),
+    Example("fio-rand-write", JSON, SECOND, WRITE, may=OFTEN_OVERWRITTEN),
+    Example("fio-seq-read", TEXT, SECOND, READ),
+    Example("iometer-file-access-server", TEXT, {"size": "16m"}, BOTH),
+    Example("rand-zones", JSON, {"size": "4m"}, READ),
 )
 LYING = (
     # four jobs read the same file: three of them find it in memory
@@ -124,14 +125,14 @@ def run(disk, schema, example):
     return told
 
 
-def names(examples):
-    return pytest.mark.parametrize("example", examples, ids=[example.name for example in examples])
+def names(examples, few=99):
+    return pytest.mark.parametrize("example", first_and_all(examples, few), ids=[example.name for example in examples])
 
 
-@names(SOUND)
+@names(SOUND, few=6)
 def test_jobs_on_a_file_are_what_they_say(disk, schema, example):
     told = run(disk, schema, example)
-    assert set(failed(told)) <= example.may
+    assert {rule: said for rule, said in failed(told).items() if rule not in example.may} == {}
     if not failed(told):
         assert verdict(told) in ("SOUND", "BOUNDED", "TAINTED", "UNVERIFIED")
 
@@ -147,12 +148,12 @@ def test_jobs_whose_numbers_are_of_something_else(disk, schema, example):
         assert any(words in found["label"] for words in LABELS[rule])
 
 
-@names(OBJECTS)
-def test_jobs_on_files_as_objects_move_no_bytes(disk, schema, example):
-    told = run(disk, schema, example)
-    assert failed(told) == {}
-    assert not any("bytes" in name for name in told["reported"]["values"])
-    assert {one["unit"] for one in told["measures"].values()} == {"1/s"}
+def test_jobs_on_files_as_objects_move_no_bytes(disk, schema):
+    for example in OBJECTS:
+        told = run(disk, schema, example)
+        assert failed(told) == {}
+        assert not any("bytes" in name for name in told["reported"]["values"])
+        assert {one["unit"] for one in told["measures"].values()} == {"1/s"}
 
 
 def test_an_engine_that_moves_nothing_is_no_device(disk, schema):

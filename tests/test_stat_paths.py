@@ -23,7 +23,7 @@ address = "127.0.0.1:{port}"
 
 [workloads.i]
 kind = "command"
-argv = ["iperf3", "-c", "{{server.host}}", "-p", "{{server.port}}", "-t", "1", "-J"]
+argv = ["iperf3", "-c", "{{server.host}}", "-p", "{{server.port}}", "-t", "1", "-b", "500M", "-J"]
 parse = "iperf3"
 direction = "send"
 quiesce = "0 s"
@@ -59,12 +59,13 @@ def server():
 
 @pytest.fixture(params=["iperf3", "netperf"])
 def tool(request):
-    """A foreign tool with its server, and the words that measure for two seconds over the loopback."""
+    """A foreign tool with its server, and the words that measure for a second over the loopback."""
     if not shutil.which(request.param):
         pytest.skip(f"no {request.param}")
     port = free_port()
     server = ["iperf3", "-s", "-p", str(port)] if request.param == "iperf3" else ["netserver", "-D", "-4", "-p", str(port)]
-    client = ["iperf3", "-c", "127.0.0.1", "-t", "2"] if request.param == "iperf3" else ["netperf", "-H", "127.0.0.1", "-l", "2"]
+    slow = ["iperf3", "-c", "127.0.0.1", "-t", "1", "-b", "500M"]
+    client = slow if request.param == "iperf3" else ["netperf", "-H", "127.0.0.1", "-l", "1"]
     with serving(server, port):
         yield [*client, "-p", str(port)]
 

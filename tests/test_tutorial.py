@@ -51,10 +51,11 @@ def test_every_command_of_the_tutorial_runs(answers):
     assert len(answers) == len(SHOWN) + 1
 
 
-@pytest.mark.parametrize("part", SHOWN)
-def test_the_answer_has_what_the_page_tells_of_it(answers, part):
-    command = next(one for one in answers if part in one)
-    assert SHOWN[part] in answers[command], answers[command]
+def test_the_answer_has_what_the_page_tells_of_it(subtests, answers):
+    for part, shown in SHOWN.items():
+        with subtests.test(part=part):
+            command = next(one for one in answers if part in one)
+            assert shown in answers[command], answers[command]
 
 
 def test_no_command_fails_in_silence():

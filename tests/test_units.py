@@ -18,9 +18,8 @@ from assay.units import Unit
 WHOLE = [Unit.COUNT, Unit.BYTES, Unit.BYTES_PER_S, Unit.PER_S, Unit.NANOSECONDS]
 
 
-@pytest.mark.parametrize(
-    ("text", "unit", "value"),
-    [
+def test_a_quantity_is_exact(subtests):
+    for text, unit, value in [
         ("4 KiB", Unit.BYTES, 4096),
         ("4KiB", Unit.BYTES, 4096),
         ("4 kB", Unit.BYTES, 4000),
@@ -40,17 +39,15 @@ WHOLE = [Unit.COUNT, Unit.BYTES, Unit.BYTES_PER_S, Unit.PER_S, Unit.NANOSECONDS]
         ("6 h", Unit.NANOSECONDS, 6 * 3600 * 10**9),
         ("5 %", Unit.SHARE, 0.05),
         ("20000", Unit.COUNT, 20000),
-    ],
-)
-def test_a_quantity_is_exact(text: str, unit: Unit, value: float) -> None:
-    read = units.parse(text, unit)
-    assert read == value
-    assert type(read) is type(value)
+    ]:
+        with subtests.test(text=text, unit=unit, value=value):
+            read = units.parse(text, unit)
+            assert read == value
+            assert type(read) is type(value)
 
 
-@pytest.mark.parametrize(
-    ("text", "unit", "advice"),
-    [
+def test_what_is_ambiguous_is_refused_with_what_to_write(subtests):
+    for text, unit, advice in [
         ("4k", Unit.BYTES, "KiB (1,024 bytes)"),
         ("4K", Unit.BYTES, "kB (1,000 bytes)"),
         ("4 KB", Unit.BYTES, "kB (powers of 1,000)"),
@@ -68,19 +65,18 @@ def test_a_quantity_is_exact(text: str, unit: Unit, value: float) -> None:
         ("", Unit.BYTES, "digits"),
         ("٣ B", Unit.BYTES, "digits"),
         ("20k", Unit.COUNT, "without a unit"),
-    ],
-)
-def test_what_is_ambiguous_is_refused_with_what_to_write(text: str, unit: Unit, advice: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        units.parse(text, unit)
-    assert advice in str(caught.value)
-    assert repr(text) in str(caught.value)
+    ]:
+        with subtests.test(text=text, unit=unit, advice=advice):
+            with pytest.raises(UsageError) as caught:
+                units.parse(text, unit)
+            assert advice in str(caught.value)
+            assert repr(text) in str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "unit"), [("0.5 B", Unit.BYTES), ("1 bit/s", Unit.BYTES_PER_S), ("1.5 ns", Unit.NANOSECONDS)])
-def test_what_is_no_whole_number_is_refused(text: str, unit: Unit) -> None:
-    with pytest.raises(UsageError, match="a whole number of"):
-        units.parse(text, unit)
+def test_what_is_no_whole_number_is_refused(subtests):
+    for text, unit in [("0.5 B", Unit.BYTES), ("1 bit/s", Unit.BYTES_PER_S), ("1.5 ns", Unit.NANOSECONDS)]:
+        with subtests.test(text=text, unit=unit), pytest.raises(UsageError, match="a whole number of"):
+            units.parse(text, unit)
 
 
 def test_what_does_not_fit_64_bits_is_refused() -> None:
@@ -113,9 +109,8 @@ def test_a_rate_is_its_bytes_each_second(number: int, name: str) -> None:
     assert units.parse(f"{number} {name}/s", Unit.BYTES_PER_S) == units.parse(f"{number} {name}", Unit.BYTES)
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
+def test_figures_for_people(subtests):
+    for value, unit, text in [
         (1_240_000_000, Unit.BYTES_PER_S, "1.24 GB/s"),
         (13_200_000, Unit.NANOSECONDS, "13.2 ms"),
         (20000, Unit.COUNT, "20,000"),
@@ -123,10 +118,9 @@ def test_a_rate_is_its_bytes_each_second(number: int, name: str) -> None:
         (0.0512, Unit.SHARE, "5.12 %"),
         (0, Unit.BYTES, "0 B"),
         (float("inf"), Unit.BYTES, "inf"),
-    ],
-)
-def test_figures_for_people(value: float, unit: Unit, text: str) -> None:
-    assert units.human(value, unit) == text
+    ]:
+        with subtests.test(value=value, unit=unit, text=text):
+            assert units.human(value, unit) == text
 
 
 def test_the_shortest_text_is_chosen() -> None:
@@ -151,9 +145,8 @@ def test_no_figure_is_printed_with_twenty_digits_and_no_share_above_a_thousand_p
         assert not any(float(found.replace(",", "")) > 1000 for found in re.findall(r"([\d,.]+) ?%", text)), text
 
 
-@pytest.mark.parametrize(
-    ("share", "text"), [(10.0, "1,000 %"), (1384.39, "1,384 times"), (13.8, "13.8 times"), (-20.0, "-20 times"), (9.98, "998 %")]
-)
-def test_a_share_above_a_thousand_percent_is_a_factor(share: float, text: str) -> None:
-    assert units.percent(share) == text
-    assert units.human(share, Unit.SHARE) == text
+def test_a_share_above_a_thousand_percent_is_a_factor(subtests):
+    for share, text in [(10.0, "1,000 %"), (1384.39, "1,384 times"), (13.8, "13.8 times"), (-20.0, "-20 times"), (9.98, "998 %")]:
+        with subtests.test(share=share, text=text):
+            assert units.percent(share) == text
+            assert units.human(share, Unit.SHARE) == text
