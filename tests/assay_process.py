@@ -157,7 +157,9 @@ def listens(port):
     return False
 
 
-LET_GO = 'while read -r from at rest; do case $from in /dev/loop*) umount -l -- "$at" || :;; esac; done < /proc/self/mounts'
+LET_GO = (
+    'while read -r from at rest; do case $from in /dev/loop*|/dev/zram*) umount -l -- "$at" || :;; esac; done < /proc/self/mounts'
+)
 """A new mount namespace keeps every file system that is mounted at that moment; a test beside it could not detach its image."""
 
 

@@ -14,7 +14,6 @@ from assay.records import State, VerdictState
 from assay.selftest.control import measured
 from own_disk import ahead, own_disk
 
-pytestmark = pytest.mark.alone
 LIMIT = 50e6
 LEAST_S = 2
 DECLARED = "limited by the declared 50 MB/s"

@@ -12,7 +12,6 @@ import pytest
 from assay_process import COMMAND, Bench, as_nobody
 from own_disk import ahead, own_disk
 
-pytestmark = pytest.mark.alone
 RUNS = 5
 MOST_OWN_CPU_S = 6.0
 MOST_HELP_CPU_S = 0.3

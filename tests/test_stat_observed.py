@@ -12,7 +12,7 @@ from assay_process import Bench, wait_until
 from own_disk import ahead
 from stat_stage import MIB, PYTHON, SIZE, attached, cold, dd, detach, failed, loop_disk, neighbour, root, stat, warm
 
-pytestmark = [root, pytest.mark.alone]
+pytestmark = root
 SERVES = """
 import os, socket, time
 with open("/proc/self/comm", "w") as file:
