@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from directory_stage import IMPORT
+from stage.directory_stage import IMPORT
 
 ASSAY = (sys.executable, "-c", "from assay.cli.main import main; main()")
 ENTRIES, TIMES = 10_000_000, 3

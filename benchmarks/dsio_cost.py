@@ -29,7 +29,7 @@ from assay.statistics.contrast import interval, paired_ratio
 from assay.undo.ledger import Ledger
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-import dsio_stage
+from stage import dsio_stage
 
 PAIRS = int(os.environ.get("PAIRS", "12"))
 JUDGED = ("search", False)

@@ -32,7 +32,7 @@ from assay.trial.clients import Crew
 from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Station
 from assay.trial.rendezvous import Rendezvous, Stage
-from far_machines import Fleet
+from stage.far_machines import Fleet
 
 STARTS = 20
 LASTS_S = 0.5

@@ -21,7 +21,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from far_machines import FarMachine, Fleet, far_machines  # noqa: E402
+from stage.far_machines import FarMachine, Fleet, far_machines  # noqa: E402
 
 Rows = Iterator[tuple[str, str]]
 PHASE_S = 20

@@ -24,7 +24,7 @@ from typing import Any
 from engine_process import EngineProcess
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from directory_servers import BASE, SLAPD, Slapd, SmallServer, honest
+from stage.directory_servers import BASE, SLAPD, Slapd, SmallServer, honest
 
 PAIRS, PEOPLE, OPS = 7, 1_000, 100_000
 CONNECTIONS = (8, 64)

@@ -24,7 +24,7 @@ from assay.terminal.remaining import Remaining
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from recorded_experiments import Recorded, recorded
+from stage.recorded_experiments import Recorded, recorded
 
 KEPT = ("event", "trial", "attempt", "workload", "phase", "outcome", "blocks_low", "blocks", "blocks_high")
 HEAD = 'title = "Time left"\nquestion = "How long does it take?"\nrepeats = {repeats}\nseed = 3\n'

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-import sizes
 import skips
-from assay_process import Bench, kill
-from far_machines import far  # noqa: F401 - a fixture of all tests
+from stage import sizes
+from stage.assay_process import Bench, kill
+from stage.far_machines import far  # noqa: F401 - a fixture of all tests
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from against_c import hold_all, is_shown
+from stage.against_c import hold_all, is_shown
 
 JOURNAL, NONE = (24_000.0, 25_000.0, 23_500.0, 24_600.0), (30_000.0, 29_000.0, 30_500.0, 29_500.0)
 """Creates a second, as C makes them."""

@@ -11,7 +11,7 @@ import pytest
 
 from assay.cli import run
 from assay.experiment import read
-from assay_process import COMMAND, Bench, as_nobody, kill, wait_until
+from stage.assay_process import COMMAND, Bench, as_nobody, kill, wait_until
 
 SMALL = """
 title = "Small"

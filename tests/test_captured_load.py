@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-import ldap_captures as made
 from assay.dissect.searches import anonymous
-from captured import captured
-from directory_servers import BASE, PASSWORD, slapd
-from directory_stage import needs
+from stage import ldap_captures as made
+from stage.captured import captured
+from stage.directory_servers import BASE, PASSWORD, slapd
+from stage.directory_stage import needs
 
 __all__ = ["slapd"]
 

@@ -13,9 +13,9 @@ import subprocess
 
 import pytest
 
-import against_c
-from assay_process import Bench
-from targets_host import HOST
+from stage import against_c
+from stage.assay_process import Bench
+from stage.targets_host import HOST
 
 MIB = 1 << 20
 SIZE = 64 * MIB

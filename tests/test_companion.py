@@ -10,7 +10,7 @@ from assay.errors import EvidenceError
 from assay.records import Edge, Subject
 from assay.sampler import Sampler, looking
 from assay.undo.ledger import Ledger
-from trial_stage import HOST
+from stage.trial_stage import HOST
 
 EDGES = (Edge.QUIET, Edge.ARMED, Edge.LAST, Edge.DRAINED)
 

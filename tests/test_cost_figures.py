@@ -11,7 +11,7 @@ from assay.measures import cost
 from assay.records import EngineCost, Measure
 from assay.units import Unit
 from audit.case_builder import Made, observations_of, run_of
-from trial_stage import MIB, Laboratory, bulk, trial
+from stage.trial_stage import MIB, Laboratory, bulk, trial
 
 COUNTERS = tuple(field.name for field in fields(EngineCost))
 known = st.builds(EngineCost, **{name: st.integers(0, 10**12) for name in COUNTERS})

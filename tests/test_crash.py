@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import PATIENCE_S, announced, kill, wait_until
-from kill_moments import cleaned, loads, moments, noted, struck
-from sizes import few_and_many
+from stage.assay_process import PATIENCE_S, announced, kill, wait_until
+from stage.kill_moments import cleaned, loads, moments, noted, struck
+from stage.sizes import few_and_many
 
 INTERRUPTED = (
     "assay: interrupted. All changes of the machine are undone. Finished runs are in the notebook."

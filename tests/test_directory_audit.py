@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from directory_servers import BASE, slapd
-from directory_stage import IMPORT, apart, both, needs
-from stat_stage import root
+from stage.directory_servers import BASE, slapd
+from stage.directory_stage import IMPORT, apart, both, needs
+from stage.stat_stage import root
 
 __all__ = ["apart", "slapd"]
 CLAIMED = """

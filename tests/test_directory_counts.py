@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from directory_stage import both
+from stage.directory_stage import both
 
 MIX = {"search": 4, "compare": 2, "add": 1, "modify": 1, "rename": 1, "delete": 1, "bind": 1}
 DECKS = 40

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from directory_servers import BASE, slapd
-from directory_stage import PEOPLE, both, needs, people
+from stage.directory_servers import BASE, slapd
+from stage.directory_stage import PEOPLE, both, needs, people
 
 __all__ = ["slapd"]
 TEXT = """

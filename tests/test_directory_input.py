@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import LET_GO
-from directory_servers import BASE, PASSWORD, Slapd, small_server
-from directory_stage import PEOPLE, needs, people
+from stage.assay_process import LET_GO
+from stage.directory_servers import BASE, PASSWORD, Slapd, small_server
+from stage.directory_stage import PEOPLE, needs, people
 
 __all__ = ["small_server"]
 TEXT = """

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from directory_stage import IMPORT, SERVERS, apart, assert_trusted, both, server
-from kill_moments import killed
-from sizes import few_and_many, first_and_all
-from stat_stage import root
+from stage.directory_stage import IMPORT, SERVERS, apart, assert_trusted, both, server
+from stage.kill_moments import killed
+from stage.sizes import few_and_many, first_and_all
+from stage.stat_stage import root
 
 __all__ = ["apart"]
 

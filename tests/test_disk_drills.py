@@ -7,10 +7,10 @@ import pytest
 from assay.measures.drill import away_ns
 from assay.records import Action, Outcome, TargetSpec
 from assay.targets import iscsi
-from drill_cases import SECOND, began_and_ended, drill, event, fates
-from served_stage import NOTHING, SBIN, ServedBench, needs, needs_fuse, needs_root
-from sizes import few_and_many
-from targets_host import HOST, MIB
+from stage.drill_cases import SECOND, began_and_ended, drill, event, fates
+from stage.served_stage import NOTHING, SBIN, ServedBench, needs, needs_fuse, needs_root
+from stage.sizes import few_and_many
+from stage.targets_host import HOST, MIB
 
 NEAR_S = 0.3
 """How much shorter an outage may be than its event: a record that was due before it may end within it."""

@@ -9,12 +9,12 @@ from assay.machine import nfs_clients
 from assay.measures.cost import cost, processor_ns
 from assay.measures.drill import away_ns, times_away
 from assay.records import Action, Event, Outcome, TargetSpec
-from assay_process import wait_until
-from drill_cases import SECOND, began_and_ended, drill, event, fates
-from served_stage import NOTHING, WAN, ServedBench, needs, needs_fuse, needs_root, sshd
-from sizes import first_and_all
-from targets_host import MIB
-from trial_stage import bulk
+from stage.assay_process import wait_until
+from stage.drill_cases import SECOND, began_and_ended, drill, event, fates
+from stage.served_stage import NOTHING, WAN, ServedBench, needs, needs_fuse, needs_root, sshd
+from stage.sizes import first_and_all
+from stage.targets_host import MIB
+from stage.trial_stage import bulk
 
 RECORD_BYTES = 4096
 NEAR_NS = 900_000_000

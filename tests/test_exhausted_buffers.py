@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from assay_process import Bench
+from stage.assay_process import Bench
 
 OVER = """
 title = "Too much"

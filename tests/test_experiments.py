@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from assay.machine import nfs_clients
-from assay_process import Bench
-from served_stage import SBIN, needs, needs_fuse
+from stage.assay_process import Bench
+from stage.served_stage import SBIN, needs, needs_fuse
 
 FOLDER = Path(__file__).parents[1] / "experiments"
 TRIES = 2

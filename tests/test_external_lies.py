@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay_process import Bench
+from stage.assay_process import Bench
 
 MEDIA = 'claim = { tier = "device", durability = "stable-media" }'
 LIES = r"""

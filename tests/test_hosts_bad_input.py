@@ -13,8 +13,8 @@ import textwrap
 import pytest
 
 from assay.laboratory.session import engine_path
-from dask_stage import running_scheduler
-from fleet_stage import OnFleet, line, own_ledger
+from stage.dask_stage import running_scheduler
+from stage.fleet_stage import OnFleet, line, own_ledger
 
 pytestmark = pytest.mark.root
 

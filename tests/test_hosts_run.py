@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from assay_process import wait_until
-from fleet_stage import OnFleet, line
+from stage.assay_process import wait_until
+from stage.fleet_stage import OnFleet, line
 
 pytestmark = pytest.mark.root
 

@@ -12,7 +12,7 @@ from assay.hosts.local import Local
 from assay.machine import cgroups
 from assay.records import State, VerdictState
 from assay.selftest.control import measured
-from own_disk import ahead, own_disk
+from stage.own_disk import ahead, own_disk
 
 LIMIT = 50e6
 LEAST_S = 2

@@ -13,9 +13,9 @@ from assay.experiment import read
 from assay.experiment.digest import digest
 from assay.records import Claim, Direction, Experiment, Limit, Measure, Severity, State, Tier, VerdictState, WorkSide
 from assay.rules.roofline import RULE
-from assay_process import Bench
 from audit.case_builder import Made, case_of
-from served_stage import SBIN, needs, needs_fuse, needs_root, sshd
+from stage.assay_process import Bench
+from stage.served_stage import SBIN, needs, needs_fuse, needs_root, sshd
 
 FILE = """
 title = "Layers"

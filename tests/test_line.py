@@ -10,9 +10,9 @@ from assay.hosts.local import Local
 from assay.records import Action, Claim, Event, Experiment, Measure, Outcome, Path, PathSpec, TargetSpec, WorkloadSpec
 from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
-from kill_moments import killed
-from sizes import few_and_many
-from trial_stage import HURRY, engine, trial
+from stage.kill_moments import killed
+from stage.sizes import few_and_many
+from stage.trial_stage import HURRY, engine, trial
 
 SECOND = 1_000_000_000
 MS = 1_000_000

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import wait_until
-from kill_moments import killed
-from sizes import few_and_many
+from stage.assay_process import wait_until
+from stage.kill_moments import killed
+from stage.sizes import few_and_many
 
 EXPERIMENT = """
 title = "Killed between two ends"

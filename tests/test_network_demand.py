@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import Bench, kill, wait_until
+from stage.assay_process import Bench, kill, wait_until
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENT = ROOT / "experiments" / "network_demand.toml"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import Bench, kill, wait_until
+from stage.assay_process import Bench, kill, wait_until
 
 TEXT = """
 title = "Ends"

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay_process import Bench, as_nobody, kill, running, wait_until
+from stage.assay_process import Bench, as_nobody, kill, running, wait_until
 
 HEAD = """title = "Refused"
 question = "Is it refused in time, with the fix?"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from directory_stage import PEOPLE, both
+from stage.directory_stage import PEOPLE, both
 
 EXPERIMENT = """
 title = "Online import"

@@ -6,9 +6,9 @@ import socket
 
 import pytest
 
-from assay_process import wait_until
-from directory_servers import slapd
-from directory_stage import needs
+from stage.assay_process import wait_until
+from stage.directory_servers import slapd
+from stage.directory_stage import needs
 
 __all__ = ["slapd"]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import COMMAND, Bench, as_nobody
-from own_disk import ahead, own_disk
+from stage.assay_process import COMMAND, Bench, as_nobody
+from stage.own_disk import ahead, own_disk
 
 RUNS = 5
 MOST_OWN_CPU_S = 6.0

@@ -12,8 +12,8 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
 from assay.sampler import Sampler
-from assay_process import wait_until
-from trial_stage import HOST
+from stage.assay_process import wait_until
+from stage.trial_stage import HOST
 
 SECOND = 10**9
 

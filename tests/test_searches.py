@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from directory_stage import both, needs
+from stage.directory_stage import both, needs
 
 FOUND = (
     ("(a1=?) sub wants none finds 1", 1),

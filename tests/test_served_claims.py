@@ -7,7 +7,7 @@ from assay.machine import nfs_clients
 from assay.records import Outcome, State
 from assay.selftest.control import measured
 from assay.targets import iscsi
-from served_stage import HOST, needs, needs_fuse, needs_root, sshd
+from stage.served_stage import HOST, needs, needs_fuse, needs_root, sshd
 
 pytestmark = [pytest.mark.root, pytest.mark.slow, needs_root, needs_fuse, needs("ip", "nsenter", "unshare")]
 HEAD = """

@@ -12,11 +12,11 @@ import pytest
 from assay.machine import nfs_clients
 from assay.targets import iscsi
 from assay.trial import memory_files
-from assay_process import wait_until
-from kill_moments import killed
-from served_stage import SBIN, alone, needs, needs_fuse, sshd, versitygw
-from sizes import few_and_many
-from targets_host import HOST
+from stage.assay_process import wait_until
+from stage.kill_moments import killed
+from stage.served_stage import SBIN, alone, needs, needs_fuse, sshd, versitygw
+from stage.sizes import few_and_many
+from stage.targets_host import HOST
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENT = """

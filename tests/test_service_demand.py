@@ -7,7 +7,7 @@ so a series whose test fails is repeated, at most three times.
 import json
 from pathlib import Path
 
-from own_disk import ahead
+from stage.own_disk import ahead
 
 SHIPPED = Path(__file__).parents[1] / "experiments"
 LARGE = """

@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
-from assay_process import rebooted
-from own_disk import ahead
+from stage.assay_process import rebooted
+from stage.own_disk import ahead
 
 TEXT = """
 title = "Two systems"

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from stat_stage import MIB, PYTHON, SIZE, cold, failed, failing, loop_disk, neighbour, root, stat, verdict, warm
+from stage.stat_stage import MIB, PYTHON, SIZE, cold, failed, failing, loop_disk, neighbour, root, stat, verdict, warm
 
 pytestmark = root
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")

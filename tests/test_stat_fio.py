@@ -16,8 +16,8 @@ from typing import NamedTuple
 import jsonschema
 import pytest
 
-from sizes import first_and_all
-from stat_stage import failed, loop_disk, root, stat, verdict
+from stage.sizes import first_and_all
+from stage.stat_stage import failed, loop_disk, root, stat, verdict
 
 EXAMPLES = Path("/usr/share/doc/fio/examples")
 DOCS = Path(__file__).parent.parent / "docs"

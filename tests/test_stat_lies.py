@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from stat_stage import MIB, PYTHON, SIZE, cold, dd, device_of, failed, loop_disk, root, stat, verdict, warm
+from stage.stat_stage import MIB, PYTHON, SIZE, cold, dd, device_of, failed, loop_disk, root, stat, verdict, warm
 
 pytestmark = root
 MMAP = """

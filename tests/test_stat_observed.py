@@ -8,9 +8,9 @@ import pytest
 
 from assay.hosts.local import Local
 from assay.machine import bpftrace
-from assay_process import Bench, wait_until
-from own_disk import ahead
-from stat_stage import MIB, PYTHON, SIZE, attached, cold, dd, detach, failed, loop_disk, neighbour, root, stat, warm
+from stage.assay_process import Bench, wait_until
+from stage.own_disk import ahead
+from stage.stat_stage import MIB, PYTHON, SIZE, attached, cold, dd, detach, failed, loop_disk, neighbour, root, stat, warm
 
 pytestmark = root
 SERVES = """

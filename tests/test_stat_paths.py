@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from assay_process import Bench, listens, wait_until
+from stage.assay_process import Bench, listens, wait_until
 
 pytestmark = pytest.mark.skipif(not shutil.which("iperf3"), reason="no iperf3")
 

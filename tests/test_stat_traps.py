@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stat_stage import MIB, PYTHON, SIZE, attached, dd, detach, failed, failing, filled, loop_disk, root, stat, verdict
+from stage.stat_stage import MIB, PYTHON, SIZE, attached, dd, detach, failed, failing, filled, loop_disk, root, stat, verdict
 
 pytestmark = root
 MEGABYTES = SIZE // MIB
@@ -31,7 +31,7 @@ def iozone(disk):
     real = shutil.which("iozone")
     if real is None:
         script = disk / "iozone"
-        script.write_text(f'#!/bin/sh\nexec {PYTHON} {Path(__file__).parent / "iozone_likeness.py"} "$@"\n')
+        script.write_text(f'#!/bin/sh\nexec {PYTHON} {Path(__file__).parent / "stage" / "iozone_likeness.py"} "$@"\n')
         script.chmod(0o755)
     return [real or "./iozone", "-s", f"{MEGABYTES // 2}m", "-r", "1024k", "-i", "0", "-i", "1"]
 

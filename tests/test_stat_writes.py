@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import Bench
-from stat_stage import CLAIM, MIB, SIZE, cold, dd, device_of, failed, failing, loop_disk, neighbour, root, stat, verdict
+from stage.assay_process import Bench
+from stage.stat_stage import CLAIM, MIB, SIZE, cold, dd, device_of, failed, failing, loop_disk, neighbour, root, stat, verdict
 
 pytestmark = root
 HALF = SIZE // 2

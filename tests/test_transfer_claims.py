@@ -8,7 +8,7 @@ import assay
 from assay.experiment import read
 from assay.records import Outcome, State, VerdictState
 from assay.selftest.control import measured
-from served_stage import needs, needs_fuse, needs_root, versitygw
+from stage.served_stage import needs, needs_fuse, needs_root, versitygw
 
 pytestmark = [pytest.mark.root, pytest.mark.slow, needs_root, needs("ip", "nsenter", "unshare", "mkfs.ext4", "losetup")]
 CLIENT = Path(assay.__file__).parent / "bin" / "assay-nfs"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay_process import Bench
+from stage.assay_process import Bench
 
 TEXT = """
 title = "Two machines"

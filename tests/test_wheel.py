@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import Bench, as_nobody
+from stage.assay_process import Bench, as_nobody
 
 REPOSITORY = Path(__file__).parent.parent
 ENGINE, LINE = "assay/bin/assay-engine", "assay/bin/assay-line"

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.analysis.require import requirements
@@ -28,8 +27,9 @@ from assay.records import (
     WorkSide,
 )
 from assay.records import ExclusionReason as Reason
-from rows import each
-from sizes import chance, few_and_many
+from stage import notebook_records as made
+from stage.rows import each
+from stage.sizes import chance, few_and_many
 
 
 def no_evidence(run: str) -> Observations:

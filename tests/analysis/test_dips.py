@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import grid_cases as made
-import notebook_records as records
 from assay.analysis.cells import cells
 from assay.analysis.dips import candidates, dips
 from assay.answer.wording.comparison import dip
@@ -19,8 +17,10 @@ from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Factor, VerdictState
 from assay.report import markdown
-from rows import each
-from sizes import chance, few_and_many
+from stage import grid_cases as made
+from stage import notebook_records as records
+from stage.rows import each
+from stage.sizes import chance, few_and_many
 
 KIB, MIB = made.KIB, made.MIB
 

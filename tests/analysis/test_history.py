@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-import notebook_records as made
 from assay.analysis.history import NEWEST_ERROR, PastExecution, history
 from assay.cli.history import judge
 from assay.records import Cell, Estimate, Method, Results
 from assay.units import Unit
-from sizes import chance, few_and_many
+from stage import notebook_records as made
+from stage.sizes import chance, few_and_many
 
 
 def execution(number, value, measure=made.RATE):

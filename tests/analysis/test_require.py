@@ -1,11 +1,11 @@
 """Requirements are decided by intervals; relative ones know which way is better."""
 
-import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.analysis.require import decide, requirements
 from assay.records import Change, Estimate, Method, Requirement, RequirementKind, RequirementState, VerdictState
-from rows import each
+from stage import notebook_records as made
+from stage.rows import each
 
 MET, NOT_MET, UNDECIDED = RequirementState.MET, RequirementState.NOT_MET, RequirementState.UNDECIDED
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.sensitivity import sensitivity
 from assay.answer.wording import effects as words
@@ -17,9 +16,10 @@ from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import from_plain, to_plain
 from assay.records import Conclusion, Factor, Sensitivity, VerdictState
-from effect_cases import ALONE, FRACTION, FULL, SCREEN, answered, no_evidence, plain_effects, planted
-from rows import each
-from sizes import chance, few_and_many
+from stage import notebook_records as made
+from stage.effect_cases import ALONE, FRACTION, FULL, SCREEN, answered, no_evidence, plain_effects, planted
+from stage.rows import each
+from stage.sizes import chance, few_and_many
 
 
 def said(one):

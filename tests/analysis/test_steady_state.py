@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import notebook_records as made
 from assay.analysis.steady_state import courses
 from assay.answer.wording.steady import statement as said
 from assay.plain import from_plain, to_plain
 from assay.records import Course, CourseKind, CourseState, SteadyState
-from course_cases import LATENCY, noise, of, scene
-from rows import each
+from stage import notebook_records as made
+from stage.course_cases import LATENCY, noise, of, scene
+from stage.rows import each
 
 
 def test_a_steady_rate_says_its_mean_with_an_interval_and_its_batches():

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons, summary_ratio
 from assay.records import Change, Conclusion, Measure, Method, Observations, Summary
-from rows import each
+from stage import notebook_records as made
+from stage.rows import each
 
 SHARE = Measure(workload="spool", operation="create", figure="@local.cpu_share")
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.cli import tables
 from assay.records import Change, Conclusion, Observations, Outcome
-from rows import each
-from sizes import few_and_many
+from stage import notebook_records as made
+from stage.rows import each
+from stage.sizes import few_and_many
 
 LEVELS = ("ext4", "xfs", "btrfs", "f2fs")
 

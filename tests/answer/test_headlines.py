@@ -3,7 +3,6 @@
 import itertools
 from dataclasses import replace
 
-import notebook_records as made
 from assay import measures
 from assay.answer import doubts, headlines
 from assay.answer.wording import comparison as sentence
@@ -25,6 +24,7 @@ from assay.report import markdown, page
 from assay.report.charts import forest
 from assay.report.galleries import Pictures
 from report import fixture
+from stage import notebook_records as made
 
 FAILED = {"0001/1": Exclusion(reason=ExclusionReason.OUTCOME)}
 

@@ -3,12 +3,12 @@
 import re
 from dataclasses import replace
 
-import notebook_records as made
 from assay.answer import marks
 from assay.answer.wording import labels
 from assay.measures import figures
 from assay.records import Label, Nature, Regime, State
 from assay.workloads import bulk_io, metadata
+from stage import notebook_records as made
 
 
 def test_only_known_words_are_put_into_the_plural():

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.answer.wording.comparison import statement
@@ -12,6 +11,7 @@ from assay.measures import text as texts
 from assay.records import Factor, Judged, Observations, Results, TargetSpec, WorkloadSpec
 from assay.report import markdown
 from assay.report.charts import roles
+from stage import notebook_records as made
 
 LEVELS = (1_000_000_000, 2_000_000_000)
 

@@ -3,9 +3,9 @@
 import errno
 from dataclasses import replace
 
-import notebook_records as made
 from assay.answer.wording.load import UNCOUNTED, account, own_cost
 from assay.records import EngineCost, EngineError, LoadTotal, QueueTotal, SteadyState
+from stage import notebook_records as made
 
 SPENT = EngineCost(
     cpu_user_ns=2_000_000, cpu_system_ns=1_000_000, voluntary_switches=12, involuntary_switches=3, minor_faults=40, major_faults=2

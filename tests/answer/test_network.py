@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-import notebook_records as made
 from assay.answer.wording import drill, network
 from assay.measures.outages import Outage
 from assay.records import NetConnection, NetEnd, Role, SocketBuffer, Subflow
+from stage import notebook_records as made
 
 BUFFER = SocketBuffer(asked=None, got=1, end=1)
 

@@ -32,8 +32,8 @@ from assay.records import (
     VerdictState,
 )
 from assay.report import markdown
-from effect_cases import FULL, answered, planted
 from report import fixture
+from stage.effect_cases import FULL, answered, planted
 
 RATE = "spool.create.ops_per_s"
 BOAST = "warm.read.bytes_per_s"

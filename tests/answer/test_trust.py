@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 
-import notebook_records as made
 from assay.analysis.cells import cells
 from assay.answer import trust
 from assay.answer.answer import answer
@@ -11,6 +10,7 @@ from assay.answer.wording.trust import noisy, trusted
 from assay.cli import summary
 from assay.records import Meaning, Observations, Results, Severity, State, VerdictState
 from assay.report import listing, markdown
+from stage import notebook_records as made
 
 
 def results(*kinds):

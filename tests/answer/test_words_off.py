@@ -9,10 +9,6 @@ import pkgutil
 
 import pytest
 
-import cli_notebook
-import closed_system
-import grid_cases
-import notebook_records as made
 from assay.analysis.scaling.bounds import bounded, pictured
 from assay.analysis.scaling.law import scaling
 from assay.answer import wording
@@ -25,8 +21,10 @@ from assay.plain import to_plain
 from assay.records import Observations, Results
 from assay.report import page, runs
 from assay.report.galleries import Pictures
-from effect_cases import FULL, answered, planted
 from report import fixture
+from stage import cli_notebook, closed_system, grid_cases
+from stage import notebook_records as made
+from stage.effect_cases import FULL, answered, planted
 
 TEXTS = {"statement", "more"}
 """Keys of JSON that hold sentences of the answer."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import Bench
+from stage.assay_process import Bench
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 LOOKING = 'observers = ["environment", "process_io", "page_cache", "block", "device_settings", "layout", "memory"]\n'

@@ -11,7 +11,7 @@ import pytest
 
 from assay.hosts.local import Local
 from assay.machine import cgroups
-from assay_process import Bench
+from stage.assay_process import Bench
 
 SHIPPED = Path(__file__).parents[2] / "experiments" / "clients_on_a_disk.toml"
 SPEED, RECORD = 16e6, 8192

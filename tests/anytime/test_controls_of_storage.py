@@ -2,7 +2,7 @@
 
 import pytest
 
-import control_cases
+from stage import control_cases
 
 
 @pytest.mark.slow

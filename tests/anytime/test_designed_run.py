@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from assay_process import Bench
+from stage.assay_process import Bench
 
 DESIGNED = """
 title = "How many records are written?"

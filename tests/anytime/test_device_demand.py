@@ -12,7 +12,7 @@ import pytest
 
 from assay.hosts.local import Local
 from assay.machine import cgroups
-from assay_process import Bench
+from stage.assay_process import Bench
 
 SHIPPED = Path(__file__).parents[2] / "experiments"
 RECORD = 8192

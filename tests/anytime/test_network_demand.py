@@ -9,7 +9,7 @@ from assay.hosts.local import Local
 from assay.laboratory.results import current
 from assay.notebook import read as notebook
 from assay.prediction.demand import samples
-from assay_process import Bench
+from stage.assay_process import Bench
 
 CONTROL = Path(__file__).parents[2] / "src" / "assay" / "controls" / "network_limit.toml"
 MOVED = 12_000_000

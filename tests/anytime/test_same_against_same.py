@@ -12,8 +12,8 @@ from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Change, Comparison, Conclusion, Estimate, Experiment, Measure, Method
 from assay.selftest import same
 from assay.selftest.same import Compared, SameResults
-from assay_process import Bench
-from rows import each
+from stage.assay_process import Bench
+from stage.rows import each
 
 ASKED = Experiment(
     title="t",

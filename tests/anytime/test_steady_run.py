@@ -12,7 +12,7 @@ import pytest
 import assay.controls
 from assay.experiment import read
 from assay.selftest.control import obstacle
-from assay_process import Bench
+from stage.assay_process import Bench
 
 CONTROL = Path(assay.controls.__file__).parent / "burst_credit.toml"
 MEASURE = "w.random_read.ops_per_s"

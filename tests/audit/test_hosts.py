@@ -31,7 +31,7 @@ from assay.records import (
 )
 from assay.rulekit.findings import found
 from audit.case_builder import MIB, Made, Seen, but, case_of, gauge, reading
-from rows import each
+from stage.rows import each
 
 RULES = catalogue.rules_of(Scope.TRIAL)
 READ = Made(

@@ -31,7 +31,7 @@ from assay.records import (
     When,
 )
 from audit.case_builder import MIB, Made, Seen, but, case_of, experiment_of, observations_of, run_of
-from rows import each
+from stage.rows import each
 
 COLD_DEVICE = Made(
     seconds=5.0,

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 import assay
-import cli_notebook
 from assay.audit import ruleset
 from assay.laboratory.results import current
 from assay.notebook import read as notebook
-from rows import each
+from stage import cli_notebook
+from stage.rows import each
 
 RULE = '''"""Finds slow trials."""
 

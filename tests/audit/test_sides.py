@@ -34,8 +34,8 @@ from assay.records import (
 from assay.records.sides import joined, of_target
 from audit.case_builder import MIB, but
 from audit.test_hosts import READ, STAT, WRITE, observed_host, whole
-from rows import each
-from server_cases import served
+from stage.rows import each
+from stage.server_cases import served
 
 RULES = catalogue.rules_of(Scope.TRIAL)
 STACK = but(READ, devices=("loop0", "vda"), upper_bytes=256 * MIB, backing_cached_bytes=(0, 0), dio="1")

@@ -5,8 +5,8 @@ from assay.audit.judge import examine
 from assay.evidence import sources
 from assay.records import Claim, Durability, Scope, State, Tier
 from audit.case_builder import MIB, Made, Seen, but, case_of
-from rows import each
-from traced_cases import traced
+from stage.rows import each
+from stage.traced_cases import traced
 
 DEVICE, STABLE = Claim(tier=Tier.DEVICE), Claim(durability=Durability.STABLE_MEDIA)
 READ = Made(operation="random_read", claim=DEVICE, seen=Seen(storage_bytes=256 * MIB, lower_bytes=256 * MIB))

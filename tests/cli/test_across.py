@@ -3,14 +3,14 @@ from dataclasses import replace
 
 import pytest
 
-import cli_notebook
-import notebook_records as made
 from assay.analysis.across import settings
 from assay.cli.compare import across
 from assay.errors import UsageError
 from assay.laboratory.gate import Gate
 from assay.notebook.store import Store
 from assay.records import Fact, FactClass, Requirement, RequirementKind, When
+from stage import cli_notebook
+from stage import notebook_records as made
 
 BOUND = Requirement(measure=made.RATE, kind=RequirementKind.NOT_WORSE_THAN, bound=0.05, text="not worse than 5 %")
 

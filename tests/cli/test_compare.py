@@ -3,8 +3,6 @@ from dataclasses import replace
 
 import pytest
 
-import cli_notebook
-import mix_cases
 from assay.cli.compare import answer_text, as_plain, compare, demand_text, group_as_plain
 from assay.errors import UsageError
 from assay.laboratory.gate import Gate
@@ -13,6 +11,7 @@ from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.prediction.demand import groups
 from assay.records import Fit, Growth, LawName, Scaling, ScalingKind, Shape
+from stage import cli_notebook, mix_cases
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from assay_process import Bench
+from stage.assay_process import Bench
 
 OFFERED = [
     ("assay ru", {"run"}),

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-import ldap_captures as made
 from assay.cli import dissect as verb
 from assay.errors import AssayError
 from assay.laboratory.gate import Gate
-from assay_process import wait_until
-from captured import passed, reads_frames
-from ldap_traffic import agrees, everything
+from stage import ldap_captures as made
+from stage.assay_process import wait_until
+from stage.captured import passed, reads_frames
+from stage.ldap_traffic import agrees, everything
 
 ROOT = os.geteuid() == 0
 

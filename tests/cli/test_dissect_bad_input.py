@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-import ldap_captures as made
-from assay_process import as_nobody
-from ldap_traffic import everything
+from stage import ldap_captures as made
+from stage.assay_process import as_nobody
+from stage.ldap_traffic import everything
 
 ROOT = os.geteuid() == 0
 INSTEAD = {

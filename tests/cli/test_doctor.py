@@ -11,7 +11,7 @@ from assay import catalogue
 from assay.cli import doctor as verb
 from assay.hosts.local import Local
 from assay.machine import ownership
-from targets_host import HOST
+from stage.targets_host import HOST
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-import stat_stage
 from assay.machine import dsio_server
-from assay_process import COMMAND, Bench
-from dsio_stage import HOST, NO_389, NO_SLAPD, enterable, needs, ns_slapd, per_operation, slapd, watched
+from stage import stat_stage
+from stage.assay_process import COMMAND, Bench
+from stage.dsio_stage import HOST, NO_389, NO_SLAPD, enterable, needs, ns_slapd, per_operation, slapd, watched
 
 SEARCHES, MODIFIES, COMPARES = 4000, 200, 500
 

@@ -13,8 +13,8 @@ import pytest
 from assay.cli import dsio as verb
 from assay.errors import MissingError, RefusedError, UsageError
 from assay.hosts.local import Local
-from assay_process import Bench, as_nobody
-from dsio_stage import WHY_NOT
+from stage.assay_process import Bench, as_nobody
+from stage.dsio_stage import WHY_NOT
 
 ROOT = os.geteuid() == 0
 TAIL = shutil.which("tail")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import notebook_records as made
 from assay.notebook.store import Store
-from assay_process import COMMAND, Bench
-from cli_notebook import phases
+from stage import notebook_records as made
+from stage.assay_process import COMMAND, Bench
+from stage.cli_notebook import phases
 
 
 def executed(lab, rate, day, title="Ext4 or xfs?"):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import Bench, wait_until
-from fleet_stage import own_ledger
+from stage.assay_process import Bench, wait_until
+from stage.fleet_stage import own_ledger
 
 FILE = """
 title = "Hosts"

@@ -13,7 +13,7 @@ from assay.errors import EvidenceError
 from assay.records import Direction
 from assay.watch import imported
 from assay.watch.claims import direction_of
-from parser_cases import OUTPUT, RECORDED, recorded
+from stage.parser_cases import OUTPUT, RECORDED, recorded
 
 
 @functools.cache

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-import cli_notebook
-from cli_notebook import NAME
+from stage import cli_notebook
+from stage.cli_notebook import NAME
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import typer
 
 from assay.cli.verbs import app
 from assay.machine import population
-from assay_process import LET_GO, Bench, wait_until
-from directory_stage import ENGINE
+from stage.assay_process import LET_GO, Bench, wait_until
+from stage.directory_stage import ENGINE
 
 pytestmark = pytest.mark.skipif(not ENGINE.is_file(), reason="the engine is not built")
 MIB = 1 << 20

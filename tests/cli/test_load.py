@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from assay.machine.stack import mount_of, stack
-from assay_process import Bench, kill, wait_until
-from targets_host import HOST, MIB
+from stage.assay_process import Bench, kill, wait_until
+from stage.targets_host import HOST, MIB
 
 NOISE = ("N", "W07")
 """Rules that speak of the machine and of what was there before, not of what the number is."""

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from assay_process import Bench, kill
-from directory_servers import BASE, LIES, monitored, slapd, small_server
-from directory_stage import assert_trusted, needs
+from stage.assay_process import Bench, kill
+from stage.directory_servers import BASE, LIES, monitored, slapd, small_server
+from stage.directory_stage import assert_trusted, needs
 
 __all__ = ["slapd", "small_server"]
 pytestmark = needs("ldapsearch")

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import typer
 
-import cli_notebook
 from assay.cli.main import GARBAGE
 from assay.cli.options import finish
 from assay.cli.verbs import app
-from assay_process import COMMAND, Bench
+from stage import cli_notebook
+from stage.assay_process import COMMAND, Bench
 
 VERBS = tuple(typer.main.get_command(app).commands)
 EXPERIMENT = """

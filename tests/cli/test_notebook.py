@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-import cli_notebook
 from assay.cli.notebook import figures_text, list_experiments, list_runs, sql
 from assay.cli.show import show
 from assay.errors import UsageError
+from stage import cli_notebook
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-import cli_notebook
-import notebook_records as made
 from assay.catalogue import Host
 from assay.cli import plan as verb
 from assay.experiment import outlook, read
@@ -14,6 +12,8 @@ from assay.hosts.local import Local
 from assay.laboratory.history import history, spreads
 from assay.notebook import files
 from assay.records import Cell
+from stage import cli_notebook
+from stage import notebook_records as made
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 NO_LAB = Path("/no/such/lab")

@@ -3,7 +3,6 @@ import json
 
 import pytest
 
-import cli_notebook
 from assay.audit import judge
 from assay.cli.results import audit
 from assay.errors import BusyError
@@ -12,6 +11,7 @@ from assay.laboratory.results import current
 from assay.notebook import read
 from assay.notebook.store import Store
 from assay.records import Severity, State, VerdictState
+from stage import cli_notebook
 
 
 def test_runs_are_judged_anew_and_kept(tmp_path, capsys):

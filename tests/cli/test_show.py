@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import pytest
 
-import cli_notebook
-import notebook_records as made
 from assay.cli.show import show
 from assay.errors import DamagedError, UsageError
 from assay.notebook import files
 from assay.notebook.store import Store
 from assay.records import Claim, Durability
+from stage import cli_notebook
+from stage import notebook_records as made
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import cli_notebook
 from assay.cli.size import measured
 from assay.sizing.directory import beside
 from assay.units import Refusal, Unit
+from stage import cli_notebook
 
 CHAINS = sorted((Path(__file__).parents[2] / "experiments" / "chains").glob("*.toml"))
 ANSWERS = {

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-import notebook_records as made
 from assay.analysis.cells import cells
 from assay.cli import summary
 from assay.records import Label, Nature, Observations, Results, VerdictState
+from stage import notebook_records as made
 
 
 def results(levels, clients):

@@ -17,7 +17,7 @@ from assay.cli.survey import Out, Request, SurveyProgress
 from assay.survey.bands import DAY_NS
 from assay.survey.filters import FileTime, Words
 from assay.terminal.progress import ProgressMode
-from assay_process import as_nobody
+from stage.assay_process import as_nobody
 
 ROOT = os.geteuid() == 0
 needs_root = pytest.mark.skipif(not ROOT, reason="other users need root")

@@ -1,6 +1,5 @@
 from dataclasses import replace
 
-import notebook_records as made
 from assay.answer import doubts
 from assay.cli import tables
 from assay.records import (
@@ -25,6 +24,7 @@ from assay.records import (
     VerdictState,
 )
 from assay.terminal.output import Row
+from stage import notebook_records as made
 
 INVALID = Exclusion(reason=ExclusionReason.INVALID, rules={"N02": "steal"})
 

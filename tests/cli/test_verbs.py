@@ -9,12 +9,12 @@ import click
 import pytest
 import typer
 
-import cli_notebook
 from assay.cli import options
 from assay.cli.main import STAT
 from assay.cli.stat.options import HELP
 from assay.cli.verbs import app
-from assay_process import Bench
+from stage import cli_notebook
+from stage.assay_process import Bench
 
 COMMAND = typer.main.get_command(app)
 VERBS = tuple(COMMAND.commands)

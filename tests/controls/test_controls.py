@@ -6,7 +6,7 @@ Those here have the machine to themselves; those that may run at any time are in
 
 import pytest
 
-import control_cases
+from stage import control_cases
 
 
 @pytest.mark.alone

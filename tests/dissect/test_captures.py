@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import ldap_captures as made
 from assay.dissect import result
 from assay.dissect.result import ClientUse, FilterUse, OperationKind
 from assay.errors import MissingError
-from ldap_captures import ACK, MS, PSH, RST, START_NS, Connection, Interface
-from ldap_traffic import Talk, agrees, dissected, everything, of_bytes, of_packets
-from rows import each
+from stage import ldap_captures as made
+from stage.ldap_captures import ACK, MS, PSH, RST, START_NS, Connection, Interface
+from stage.ldap_traffic import Talk, agrees, dissected, everything, of_bytes, of_packets
+from stage.rows import each
 
 QUIET = dict.fromkeys(
     [

@@ -4,14 +4,14 @@ import struct
 
 import pytest
 
-import ldap_captures as made
 from assay import units
 from assay.cli import dissect as verb
 from assay.dissect import levels, result, wording
-from ldap_captures import ACK, MS, START_NS, Connection, Frame, Interface, tlv
-from ldap_captures import text as octets
-from ldap_traffic import Talk, agrees, everything, of_bytes, of_packets, times
-from rows import each
+from stage import ldap_captures as made
+from stage.ldap_captures import ACK, MS, START_NS, Connection, Frame, Interface, tlv
+from stage.ldap_captures import text as octets
+from stage.ldap_traffic import Talk, agrees, everything, of_bytes, of_packets, times
+from stage.rows import each
 
 SECOND_NS = 1000 * MS
 

@@ -3,9 +3,9 @@
 from assay.dissect import levels
 from assay.dissect.levels import Kept, ServiceLevel
 from assay.units import Refusal
-from ldap_captures import MS
-from ldap_results import found
-from rows import each
+from stage.ldap_captures import MS
+from stage.ldap_results import found
+from stage.rows import each
 
 
 @each(

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import pipelined_server
-from assay_process import Bench, wait_until
-from captured import passed, reads_frames
+from stage import pipelined_server
+from stage.assay_process import Bench, wait_until
+from stage.captured import passed, reads_frames
 
 SERVER = Path(pipelined_server.__file__)
 RATE, SECONDS = 15_000, 4

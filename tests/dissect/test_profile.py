@@ -10,8 +10,8 @@ from assay.dissect import profile
 from assay.errors import UsageError
 from assay.experiment import read
 from assay.settings import searches
-from ldap_results import found, operation, searched, used
-from rows import each
+from stage.ldap_results import found, operation, searched, used
+from stage.rows import each
 
 FILTERS = [
     used("(uid=?)", 60),

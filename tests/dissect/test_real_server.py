@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-import ldap_captures as made
-from assay_process import listens, wait_until
-from captured import captured, passed, reads_frames
-from ldap_traffic import ENGINE, dissected
+from stage import ldap_captures as made
+from stage.assay_process import listens, wait_until
+from stage.captured import captured, passed, reads_frames
+from stage.ldap_traffic import ENGINE, dissected
 
 SLAPD = shutil.which("slapd", path="/usr/sbin:/usr/lib/openldap:/bin")
 SCHEMA = Path("/etc/ldap/schema/core.schema")

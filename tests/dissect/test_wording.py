@@ -2,9 +2,9 @@
 
 from assay.cli import dissect as verb
 from assay.dissect import levels, result, wording
-from ldap_captures import MS
-from ldap_results import client, found, operation, times, used
-from rows import each
+from stage.ldap_captures import MS
+from stage.ldap_results import client, found, operation, times, used
+from stage.rows import each
 
 
 def test_the_answer_has_the_operations_and_their_time():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import sizes
+from stage import sizes
 
 ENGINE = Path(__file__).parent.parent.parent / "src" / "assay" / "bin" / "assay-engine"
 

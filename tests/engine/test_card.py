@@ -8,7 +8,7 @@ import pytest
 
 from assay.records import State
 from assay.rules.zerocopy_copied import RULE
-from network_cases import between, connection, end
+from stage.network_cases import between, connection, end
 
 CARDS = ("52:54:00:a5:5a:01", "52:54:00:a5:5a:02")
 """Those of benchmarks/guest.py: no card of another machine is touched."""

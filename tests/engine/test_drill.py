@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from assay_process import wait_until
-from served_stage import needs, needs_fuse, needs_root
+from stage.assay_process import wait_until
+from stage.served_stage import needs, needs_fuse, needs_root
 
 SECOND = 1_000_000_000
 

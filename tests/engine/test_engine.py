@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import wait_until
-from processes import wait_ended
+from stage.assay_process import wait_until
+from stage.processes import wait_ended
 
 ENGINE = Path(__file__).parent.parent.parent / "src" / "assay" / "bin" / "assay-engine"
 MIB = 1 << 20

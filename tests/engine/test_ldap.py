@@ -4,7 +4,7 @@ import socket
 import threading
 import time
 
-from directory_servers import BASE, LIES, monitored, slapd, small_server
+from stage.directory_servers import BASE, LIES, monitored, slapd, small_server
 
 __all__ = ["slapd", "small_server"]
 SECOND = 1_000_000_000

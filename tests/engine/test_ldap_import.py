@@ -1,6 +1,6 @@
 """The engine `ldap` adds the entries of an LDIF file to a private slapd, and names those that it does not take."""
 
-from directory_servers import BASE, monitored, slapd
+from stage.directory_servers import BASE, monitored, slapd
 
 __all__ = ["slapd"]
 SECOND = 1_000_000_000

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from assay_process import wait_until
+from stage.assay_process import wait_until
 
 SECOND = 1_000_000_000
 

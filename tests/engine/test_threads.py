@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from assay_process import wait_until
+from stage.assay_process import wait_until
 
 ENGINE = Path(__file__).parent.parent.parent / "src" / "assay" / "bin" / "assay-engine"
 GIB = 1 << 30

@@ -1,7 +1,7 @@
 """The ladder of operations: three counts of each kind, without what Assay itself asked, and how they differ."""
 
 from assay.evidence.operations import OperationGap, gaps, operations
-from operation_cases import TCP, asked, series
+from stage.operation_cases import TCP, asked, series
 
 UNSENT, LOST, OTHERS, ELSEWHERE, UNCOUNTED = OperationGap
 

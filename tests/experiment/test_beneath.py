@@ -1,8 +1,8 @@
 """A target that stands on another one (`on`): which targets are measured, and every mistake at once."""
 
 from assay.experiment import read
-from experiment_texts import wrong
-from rows import each
+from stage.experiment_texts import wrong
+from stage.rows import each
 
 HEAD = """title = "T"
 [workloads.w]

@@ -4,11 +4,11 @@ import random
 from dataclasses import replace
 from statistics import stdev
 
-import notebook_records as made
 from assay.experiment.outlook import blocks_needed
 from assay.experiment.plan import LEAST_PRECISE, Standing
 from assay.records import Precision
 from assay.statistics import intervals
+from stage import notebook_records as made
 
 PRECISE = replace(made.experiment(), repeats=Precision(half_width_share=0.02))
 

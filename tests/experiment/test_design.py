@@ -14,8 +14,8 @@ from assay.experiment import plan as planning
 from assay.experiment.digest import digest
 from assay.records import DesignKind, Experiment, Factor, TargetSpec
 from assay.statistics import effects
-from experiment_texts import mistakes, the_mistake
-from rows import each
+from stage.experiment_texts import mistakes, the_mistake
+from stage.rows import each
 
 BASE = Experiment(
     title="T",

@@ -5,7 +5,7 @@ import pytest
 from assay.errors import UsageError
 from assay.experiment import spread
 from assay.experiment.read import read
-from rows import each
+from stage.rows import each
 
 FILE = """
 title = "a port"

@@ -1,7 +1,7 @@
 """Events in the file happen within their phase, and none while another one has the same thing away."""
 
-from drill_texts import DrillText, event
-from rows import each
+from stage.drill_texts import DrillText, event
+from stage.rows import each
 
 HEAD = """
 title = "t"

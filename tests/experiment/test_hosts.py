@@ -11,8 +11,8 @@ from assay.experiment import addresses, read, spread
 from assay.experiment.named_hosts import readdressed
 from assay.records import Experiment, Factor, HostSpec
 from assay.units import Refusal
-from experiment_texts import is_told
-from rows import each
+from stage.experiment_texts import is_told
+from stage.rows import each
 
 HEAD = 'title = "Hosts"\n'
 TARGET = '[targets.here]\nkind = "directory"\npath = "."\n'

@@ -9,7 +9,7 @@ from assay.catalogue import Knob, KnobKind
 from assay.experiment.knobs import declared, raw, resolve, settle
 from assay.toml_document import Document
 from assay.units import Refusal, Unit
-from rows import each
+from stage.rows import each
 
 KNOBS = declared(
     (

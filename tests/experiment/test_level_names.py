@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-import experiment_texts
 from assay import plain
 from assay.experiment import read
 from assay.experiment.digest import digest
 from assay.measures.text import level, levels, word
 from assay.records import Experiment
+from stage import experiment_texts
 
 FILE = """title = "T"
 [targets.disk]

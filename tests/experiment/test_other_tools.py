@@ -9,7 +9,7 @@ from assay.experiment.other_tools import counterpart
 from assay.experiment.read import parse
 from assay.experiment.shape import FileShape, HostShape
 from assay.experiment.single import keys, load_request, plug_of
-from rows import each
+from stage.rows import each
 
 BULK, METADATA = (keys(plug_of(kind)) for kind in ("bulk_io", "metadata"))
 FILE = """title = "x"

@@ -9,7 +9,7 @@ from assay.experiment import read
 from assay.experiment.plan import History
 from assay.records import Experiment, Measure, Precision
 from assay.statistics.significance import Design, log_effect
-from rows import each
+from stage.rows import each
 
 AROUND_NS = int(1e9 * forecast.AROUND_S)
 MEASURES = tuple(Measure(workload="w", operation="random_read", figure=f"latency_{p}_ns") for p in ("p50", "p90", "p99"))

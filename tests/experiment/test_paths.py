@@ -2,8 +2,8 @@
 
 from assay.experiment import read
 from assay.records import Action, Event
-from experiment_texts import line_of, wrong
-from rows import each
+from stage.experiment_texts import line_of, wrong
+from stage.rows import each
 
 HEAD = """title = "T"
 [workloads.w]

@@ -10,7 +10,7 @@ from assay.experiment import plan as planning
 from assay.experiment.digest import digest
 from assay.experiment.plan import Standing, ordered, pairs_of_cycle, shuffled
 from assay.records import Change, Experiment, Factor, Plan, Precision, TargetSpec, Trial
-from rows import each
+from stage.rows import each
 
 BASE = Experiment(
     title="T",

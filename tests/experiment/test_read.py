@@ -8,8 +8,8 @@ from assay.errors import InputErrors, UsageError
 from assay.experiment import read
 from assay.experiment.plan import DEFAULT_REPEATS
 from assay.records import Change, Claim, Factor, Precision, RequirementKind, Summary, Tier
-from experiment_texts import is_told, line_of, mistakes, the_mistake
-from rows import each
+from stage.experiment_texts import is_told, line_of, mistakes, the_mistake
+from stage.rows import each
 
 HEAD = 'title = "T"\nquestion = "Q?"\n'
 TARGETS = """

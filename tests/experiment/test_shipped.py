@@ -6,7 +6,7 @@ from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
 from assay.experiment import read
 from assay.records import Endpoint, EndpointKind
-from rows import each
+from stage.rows import each
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 FILES = sorted(FOLDER.glob("*.toml"))

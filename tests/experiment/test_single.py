@@ -12,7 +12,7 @@ from assay.experiment import single
 from assay.machine.files import DEVICE, DIRECTORY, FILE, NOTHING, PathState
 from assay.machine.ownership import Ownership
 from assay.records import Claim, Durability, Tier
-from rows import each
+from stage.rows import each
 
 MIB = 1 << 20
 FREE = PathState(path="/d/F", kind=NOTHING)

@@ -1,7 +1,7 @@
 """`[soak]` in the file: pieces are the repeats, workloads last one piece, and every mistake is named at once."""
 
-import experiment_texts
 from assay.experiment import read
+from stage import experiment_texts
 
 HEAD = """title = "T"
 {top}

@@ -1,8 +1,8 @@
 """Events on targets in the file: each fits the target of every trial, and every mistake is named with its place."""
 
 from assay.records import Action
-from drill_texts import DrillText, event
-from rows import each
+from stage.drill_texts import DrillText, event
+from stage.rows import each
 
 HEAD = """
 title = "t"

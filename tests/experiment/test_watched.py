@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from assay.experiment import read
 from assay.records import Experiment, Measure, ObserveKind, ObserveSpec
-from experiment_texts import the_mistake
-from rows import each
+from stage.experiment_texts import the_mistake
+from stage.rows import each
 
 FILE = """title = "Watched"
 [targets.here]

@@ -18,7 +18,7 @@ from assay.errors import LostHostError, MissingError, RefusedError, TrialError
 from assay.hosts import certificates, cluster, dask, dask_settings, pinned
 from assay.records import HostSpec
 from assay.undo.ledger import Ledger
-from dask_stage import ENGINE, WAIT_S, listening, parent, running_scheduler, runs, until, use
+from stage.dask_stage import ENGINE, WAIT_S, listening, parent, running_scheduler, runs, until, use
 
 TLS_ALERT = b"\x15"
 CONTROLLER = """

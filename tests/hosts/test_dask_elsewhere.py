@@ -12,7 +12,7 @@ from assay.errors import RefusedError, TrialError
 from assay.hosts import dask
 from assay.records import HostSpec
 from assay.undo.ledger import Ledger
-from dask_stage import ENGINE, listening, parent, runs, until, use
+from stage.dask_stage import ENGINE, listening, parent, runs, until, use
 
 
 @pytest.fixture(autouse=True)

@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from agents import ENGINE, PATIENCE_S, far_host
 from assay.catalogue import Machine, Notes
 from assay.errors import MissingError, TrialError
 from assay.hosts.channel import LocalChannel
 from assay.hosts.far import FarHost
 from assay.hosts.local import Local
-from assay_process import wait_until
-from processes import ended
+from stage.agents import ENGINE, PATIENCE_S, far_host
+from stage.assay_process import wait_until
+from stage.processes import ended
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from agents import PATIENCE_S, far_host
 from assay.hosts.local import Local
+from stage.agents import PATIENCE_S, far_host
 
 
 @pytest.fixture

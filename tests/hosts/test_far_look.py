@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from agents import agent_channel, far_host
 from assay.hosts.far import FarHost
 from assay.hosts.local import Local
+from stage.agents import agent_channel, far_host
 
 PROC = ("stat", "meminfo", "vmstat", "diskstats", "loadavg", "uptime", "version", "net/dev", "net/snmp", "softirqs", "swaps")
 FOURTEEN = (*(f"/proc/{name}" for name in PROC), "/proc/self/io", "/proc/self/stat", "/proc/pressure/nowhere")

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from agents import ENGINE, PATIENCE_S, agent_channel, far_host
 from assay.errors import AssayError, LostHostError, RefusedError
 from assay.hosts.channel import LocalChannel
 from assay.hosts.far import FarHost
-from assay_process import wait_until
-from processes import ended
+from stage.agents import ENGINE, PATIENCE_S, agent_channel, far_host
+from stage.assay_process import wait_until
+from stage.processes import ended
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from agents import ENGINE, agent_channel, far_host
 from assay.errors import RefusedError
 from assay.hosts.far import FarHost
 from assay.hosts.local import Local
-from assay_process import wait_until
-from processes import ended
+from stage.agents import ENGINE, agent_channel, far_host
+from stage.assay_process import wait_until
+from stage.processes import ended
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_a_mount_is_undone_when_the_controller_is_killed(home, mounted, tmp_path
     code = f"""
 import sys, time
 sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
-from agents import agent_channel
+from stage.agents import agent_channel
 from assay.hosts.far import FarHost
 host = FarHost("filer", agent_channel())
 host.note(1, "mount", {{}}, {way_back(mounted)!r})
@@ -204,7 +204,7 @@ def test_a_frozen_controller_loses_its_agent_within_the_lease(home, tmp_path):
     code = f"""
 import sys, time
 sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
-from agents import agent_channel
+from stage.agents import agent_channel
 from assay.hosts.far import FarHost
 host = FarHost("filer", agent_channel(), lease_s=1.0)
 host.note(1, "x", {{}}, "echo undone > {record}")

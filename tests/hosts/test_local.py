@@ -7,8 +7,8 @@ import pytest
 
 from assay.errors import MissingError, RefusedError, TrialError
 from assay.hosts.local import Local
-from assay_process import wait_until
-from processes import wait_ended
+from stage.assay_process import wait_until
+from stage.processes import wait_ended
 
 ECHO = "import sys\nfor line in sys.stdin:\n    print('got', line.strip(), flush=True)\n"
 

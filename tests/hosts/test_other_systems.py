@@ -10,9 +10,9 @@ from assay.laboratory import hosts
 from assay.records import Edge, Subject
 from assay.sampler import Sampler
 from assay.undo.ledger import Ledger
-from assay_process import COMMAND
-from observer_looks import the_series
-from unix_hosts import change, recorded_system
+from stage.assay_process import COMMAND
+from stage.observer_looks import the_series
+from stage.unix_hosts import change, recorded_system
 
 pytestmark = pytest.mark.root
 

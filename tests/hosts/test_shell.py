@@ -18,7 +18,7 @@ from assay.hosts import far_shell, shell_notes
 from assay.hosts.addresses import parsed
 from assay.hosts.shell import ShellHost
 from assay.hosts.ssh import Door
-from assay_process import wait_until
+from stage.assay_process import wait_until
 
 pytestmark = pytest.mark.root
 EVIL = 'it\'s $(touch pwned) `touch pwned`\n"x" -n \\ *'

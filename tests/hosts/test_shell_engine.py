@@ -15,7 +15,7 @@ from assay.hosts.ssh import Door
 from assay.records import Direction, PhasePlan
 from assay.trial.answers import ClientReport
 from assay.trial.harvest import harvest
-from assay_process import wait_until
+from stage.assay_process import wait_until
 
 pytestmark = pytest.mark.root
 SOON_S = 120.0

@@ -16,8 +16,8 @@ from assay.hosts.snmp_security import Credentials, community_of, localized, user
 from assay.laboratory import hosts
 from assay.records import HostSpec
 from assay.undo.ledger import Ledger
-from assay_process import COMMAND, wait_until
-from snmp_agents import COMMUNITY, PORT, PRIVATE, USER, snmp_agent
+from stage.assay_process import COMMAND, wait_until
+from stage.snmp_agents import COMMUNITY, PORT, PRIVATE, USER, snmp_agent
 
 WHO = Credentials(community=COMMUNITY.encode())
 SYS_DESCR = "1.3.6.1.2.1.1.1.0"

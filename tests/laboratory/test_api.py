@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import assay
-import cli_notebook
-import notebook_records as made
 from assay.errors import UsageError
 from assay.notebook import read
 from assay.records import Exclusion, ExclusionReason, Outcome
-from rows import each
+from stage import cli_notebook
+from stage import notebook_records as made
+from stage.rows import each
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-import notebook_records as made
 from assay.laboratory.campaign import RepeatBudget, spoiled_by_noise
 from assay.records import Severity, State
-from rows import each
+from stage import notebook_records as made
+from stage.rows import each
 
 
 def lasting(seconds):

@@ -2,10 +2,10 @@
 
 import pytest
 
-import notebook_records as made
 from assay.errors import DamagedError
 from assay.laboratory.pages import curves
 from assay.records import Observations
+from stage import notebook_records as made
 
 
 def checkpoints(first_ns, last_ns, subject):

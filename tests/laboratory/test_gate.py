@@ -18,7 +18,7 @@ from assay.records import (
     Verdict,
     VerdictState,
 )
-from rows import each
+from stage.rows import each
 
 
 def results(verdict: VerdictState, requirement: RequirementState = RequirementState.MET) -> Results:

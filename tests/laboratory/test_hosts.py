@@ -18,7 +18,7 @@ from assay.laboratory.hosts import check_addresses, opened, same_machines
 from assay.laboratory.session import engine_path
 from assay.records import HostSpec
 from assay.undo.ledger import Ledger
-from assay_process import wait_until
+from stage.assay_process import wait_until
 
 ENGINE = engine_path()
 HERE = HostSpec(name="local")

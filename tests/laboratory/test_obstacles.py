@@ -7,8 +7,8 @@ from pathlib import Path
 from assay.errors import InputErrors, Obstacle, ObstacleErrors
 from assay.experiment import read
 from assay.laboratory.session import experiment_of, placed
-from rows import each
-from sizes import few_and_many
+from stage.rows import each
+from stage.sizes import few_and_many
 
 EXPERIMENTS = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
 STRANGE = ('"?"', "-1", "[]", "{}", '""', "true", '["?"]', '"1 GiB"', "0")

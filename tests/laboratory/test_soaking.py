@@ -15,7 +15,7 @@ from assay.notebook.store import Store
 from assay.records import Claim, EngineError, Label, Nature, Outcome, Severity, SoakSpec, State, Verdict, VerdictState
 from assay.trial.runner import TrialRunner
 from audit.case_builder import SECOND, Made, case_of, run_of
-from rows import each
+from stage.rows import each
 
 SPEC = SoakSpec(duration_ns=3600 * SECOND, piece_ns=600 * SECOND, least_rate_share=0.5)
 

@@ -11,7 +11,7 @@ from assay.hosts.local import Local
 from assay.machine import cgroups, cpus
 from assay.trial import placement
 from assay.undo.ledger import Ledger
-from targets_host import HOST
+from stage.targets_host import HOST
 
 V1 = "30 1 0:30 {within} /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n"
 V1 += "31 1 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"

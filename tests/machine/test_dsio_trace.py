@@ -16,7 +16,7 @@ from assay.machine.dsio_server import CalledFrom, TracedServer, chosen, software
 from assay.records import Subject
 from assay.sampler import companion
 from assay.undo.ledger import Ledger
-from dsio_stage import WHY_NOT
+from stage.dsio_stage import WHY_NOT
 
 EXE, LIB, DB = "/usr/sbin/ns-slapd", "/lib/libslapd.so.0", "/lib/libback-ldbm.so"
 PATHS = {"": EXE, "libslapd.so": LIB, "libback-ldbm.so": DB}

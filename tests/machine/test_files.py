@@ -6,7 +6,7 @@ from assay.machine import ownership
 from assay.machine.files import DIRECTORY, FILE, NOTHING, PathState, path_state
 from assay.machine.ownership import Ownership
 from assay.undo.ledger import Ledger
-from targets_host import HOST, MIB
+from stage.targets_host import HOST, MIB
 
 
 def test_each_kind_of_thing(tmp_path):

@@ -8,8 +8,8 @@ import pytest
 from assay.errors import TrialError
 from assay.machine import ldap
 from assay.machine.ldap import LdapAccess
-from directory_stage import needs
-from targets_host import HOST
+from stage.directory_stage import needs
+from stage.targets_host import HOST
 
 DOOR = LdapAccess(url="ldap://h:389", bind_dn="cn=a", password_file="/p", ca_file="/ca", starttls=True)
 

@@ -9,8 +9,8 @@ import pytest
 from assay.errors import TrialError
 from assay.machine import population
 from assay.undo.ledger import Ledger
-from directory_stage import ENGINE, PEOPLE, given, people
-from targets_host import HOST
+from stage.directory_stage import ENGINE, PEOPLE, given, people
+from stage.targets_host import HOST
 
 needs_engine = pytest.mark.skipif(not ENGINE.is_file(), reason="the engine is not built")
 

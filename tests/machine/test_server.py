@@ -9,7 +9,7 @@ import pytest
 from assay.hosts.local import Local
 from assay.machine import server
 from assay.records import Server, ServerNode
-from assay_process import wait_until
+from stage.assay_process import wait_until
 
 HOST = Local()
 HERE = ServerNode(address="127.0.0.1")

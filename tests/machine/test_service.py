@@ -16,9 +16,9 @@ from assay.machine import cgroups, server, service
 from assay.machine.service import Program
 from assay.records import ServerNode
 from assay.undo.ledger import Ledger
-from assay_process import wait_until
-from processes import ended
-from targets_host import HOST
+from stage.assay_process import wait_until
+from stage.processes import ended
+from stage.targets_host import HOST
 
 SERVES = "import socket, sys, time; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); time.sleep(600)"
 needs_namespaces = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
@@ -172,7 +172,7 @@ import sys, os, signal
 sys.path.insert(0, {tests!r})
 from assay.machine import service
 from assay.undo.ledger import Ledger
-from targets_host import HOST
+from stage.targets_host import HOST
 from assay.machine.service import Program
 from assay.records import ServerNode
 ledger = Ledger({ledger!r})

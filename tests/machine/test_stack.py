@@ -9,7 +9,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.machine import files
 from assay.machine.stack import device_stack, mount_of, mounts_below, parse_mounts, stack
-from targets_host import HOST
+from stage.targets_host import HOST
 
 
 def recorded(root, mountinfo, links=(), files=()):

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-import cli_notebook
+from stage import cli_notebook
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from assay.dissect import result
 from assay.errors import UsageError
 from assay.notebook import captures, sql
 from assay.plain import to_plain
-from ldap_results import found, operation
+from stage.ldap_results import found, operation
 
 NOW = datetime(2026, 11, 25, 12, 0, 0, 5, tzinfo=UTC)
 

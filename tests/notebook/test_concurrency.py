@@ -5,9 +5,9 @@ import sys
 import threading
 from pathlib import Path
 
-import notebook_records as made
 from assay.notebook import index, read, sql
 from assay.notebook.store import Store
+from stage import notebook_records as made
 
 READER = """
 import sys
@@ -62,12 +62,12 @@ def test_a_sitting_elsewhere_writes_into_the_same_notebook(tmp_path):
     script = (
         "import sys; sys.path.insert(0, sys.argv[2])\n"
         "from pathlib import Path\n"
-        "import notebook_records as made\n"
+        "from stage import notebook_records as made\n"
         "from assay.notebook.store import Store\n"
         "with Store.open(Path(sys.argv[1])) as store:\n"
         "    store.add(made.run(store.plan.trials[1]), made.observations())\n"
     )
-    subprocess.run([sys.executable, "-c", script, str(kept.folder), str(Path(made.__file__).parent)], check=True)
+    subprocess.run([sys.executable, "-c", script, str(kept.folder), str(Path(made.__file__).parent.parent)], check=True)
     assert [run.trial.id for run in read.runs(kept.folder)] == [1, 2]
     found = index.overview(kept.folder, "1")
     assert found is not None

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-import notebook_records as made
 from assay.audit import judge
 from assay.cli.show import show
 from assay.laboratory.results import judged_run
 from assay.notebook import read, sql
 from assay.notebook.store import Store
-from course_cases import LATENCY, noise, scene
+from stage import notebook_records as made
+from stage.course_cases import LATENCY, noise, scene
 
 FALLS = [value * (0.7 if at >= 60 else 1.0) for at, value in enumerate(noise("kept", spread=0.01))]
 

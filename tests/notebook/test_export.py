@@ -10,13 +10,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-import cli_notebook
-import notebook_records as made
 from assay.cli.notebook import export as verb
 from assay.errors import RefusedError, UsageError
 from assay.notebook import export, read, sql
 from assay.notebook.export import Format
 from assay.notebook.store import Store
+from stage import cli_notebook
+from stage import notebook_records as made
 
 PAGE = Path(__file__).parents[2] / "docs" / "export.md"
 

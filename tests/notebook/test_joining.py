@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-import cli_notebook
-import notebook_records as made
 from assay.errors import DamagedError, UsageError
 from assay.laboratory.results import current
 from assay.notebook import index, joining, layout, read, trash
 from assay.notebook.annotations import Remark, added_to, annotate
 from assay.notebook.store import Store
-from cli_notebook import NAME, files_of
+from stage import cli_notebook
+from stage import notebook_records as made
+from stage.cli_notebook import NAME, files_of
 
 
 def test_an_experiment_moves_with_all_it_has(lab, folder, tmp_path):

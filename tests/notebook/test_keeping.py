@@ -9,7 +9,7 @@ from assay.laboratory.results import current
 from assay.notebook import index, joining, layout, read, trash
 from assay.notebook.annotations import Annotations, Remark, added_to, annotate, checked_note, checked_tags
 from assay.notebook.store import Store
-from cli_notebook import NAME, files_of
+from stage.cli_notebook import NAME, files_of
 
 
 def test_notes_and_tags_are_kept_beside_the_raw_data(folder):

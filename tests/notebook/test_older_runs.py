@@ -5,7 +5,6 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-import notebook_records as made
 from assay import plain
 from assay.laboratory import results
 from assay.notebook import export, layout, read, sql
@@ -26,6 +25,7 @@ from assay.records import (
     Server,
     ServerNode,
 )
+from stage import notebook_records as made
 
 FULL = replace(
     made.client(),

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import notebook_records as made
 from assay.errors import DamagedError, UsageError
 from assay.notebook import files, layout, read
 from assay.notebook.store import Store
+from stage import notebook_records as made
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-import notebook_records as made
 from assay.errors import BusyError, DamagedError, RefusedError
 from assay.notebook import index, layout, read, store
 from assay.notebook.store import Store
 from assay.records import Observations, Results
+from stage import notebook_records as made
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_writer_killed_while_it_writes_leaves_no_half_run(lab):
         "from pathlib import Path\n"
         "from assay.notebook import files\n"
         "from assay.notebook.store import Store\n"
-        "import notebook_records as made\n"
+        "from stage import notebook_records as made\n"
         "write = files.write_table\n"
         "def die(connection, records, names, path):\n"
         "    write(connection, records, names, path)\n"
@@ -134,7 +134,7 @@ def test_a_writer_killed_while_it_writes_leaves_no_half_run(lab):
         "store = Store.open(Path(sys.argv[1]))\n"
         "store.add(made.run(store.plan.trials[1]), made.observations())\n"
     )
-    tests = str(Path(made.__file__).parent)
+    tests = str(Path(made.__file__).parent.parent)
     done = subprocess.run([sys.executable, "-c", script, str(kept.folder), tests], check=False)
     assert done.returncode == -signal.SIGKILL
     assert len(list(kept.folder.glob("trials/0002/.unfinished-*"))) == 1

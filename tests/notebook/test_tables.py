@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-import notebook_records as made
 from assay.errors import UsageError
 from assay.notebook import read, sql, tables
 from assay.notebook.store import Store
 from assay.records import Cell, Comparison, Conclusion, Estimate, Exclusion, ExclusionReason, Method, Results
-from ends_stage import conduct
+from stage import notebook_records as made
+from stage.ends_stage import conduct
 
 FAILED = Exclusion(reason=ExclusionReason.NO_FIGURE)
 

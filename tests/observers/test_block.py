@@ -8,7 +8,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.block import OBSERVER
 from assay.records import Direction, Edge, Rung, Span, Subject
-from observer_looks import bumped, look, readings, recorded, replayed, the_series
+from stage.observer_looks import bumped, look, readings, recorded, replayed, the_series
 
 STACK = Subject(devices=("loop0", "vda"))
 STATS = "/proc/diskstats"

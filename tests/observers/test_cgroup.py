@@ -10,7 +10,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.cgroup import OBSERVER, ROOT, bytes_by_device, lineage
 from assay.records import Edge, Subject
-from observer_looks import bumped, look, recorded, replayed, the_series
+from stage.observer_looks import bumped, look, recorded, replayed, the_series
 
 SUBJECT = Subject(pids=(4242,), devices=("loop0", "vda"))
 LOOP = Subject(pids=(4242,), devices=("loop0",))

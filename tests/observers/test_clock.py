@@ -9,7 +9,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.clock import OBSERVER
 from assay.records import Edge, Subject
-from observer_looks import look, recorded
+from stage.observer_looks import look, recorded
 
 
 def host(tmp_path, text):

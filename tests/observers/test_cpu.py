@@ -7,7 +7,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.cpu import OBSERVER
 from assay.records import Edge, Subject
-from observer_looks import bumped, look, recorded, replayed, the_series
+from stage.observer_looks import bumped, look, recorded, replayed, the_series
 
 STAT = "/proc/stat"
 SUBJECT = Subject(pids=(4242,))

@@ -10,7 +10,7 @@ from assay.hosts.kernel_calls import PIECES, timed_pieces
 from assay.hosts.local import Local
 from assay.observers.cpu_speed import OBSERVER
 from assay.records import Edge, FactClass, Subject, When
-from observer_looks import look
+from stage.observer_looks import look
 
 FILES = {
     "cpu0/thermal_throttle/core_throttle_count": "3\n",

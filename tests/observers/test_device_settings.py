@@ -9,7 +9,7 @@ from assay.hosts.local import Local
 from assay.machine.stack import stack
 from assay.observers.device_settings import OBSERVER
 from assay.records import Edge, FactClass, Subject, When
-from observer_looks import look, recorded
+from stage.observer_looks import look, recorded
 
 
 def facts(observer, host, subject, edge=Edge.TRIAL_START):

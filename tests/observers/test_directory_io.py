@@ -11,8 +11,8 @@ from assay.hosts.local import Local
 from assay.observers.directory_io import OBSERVER
 from assay.records import Edge, ServerNode, Snapshot, Subject
 from assay.undo.ledger import Ledger
-from dsio_stage import NO_SLAPD, needs, slapd
-from observer_looks import the_series
+from stage.dsio_stage import NO_SLAPD, needs, slapd
+from stage.observer_looks import the_series
 
 HOST = Local()
 

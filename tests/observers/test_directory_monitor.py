@@ -10,9 +10,9 @@ from assay.machine.ldap import LdapAccess
 from assay.observers.directory_monitor import OBSERVER
 from assay.records import Edge, ServerNode, Snapshot, Subject
 from assay.undo.ledger import Ledger
-from directory_stage import both, given, people
-from observer_looks import PHASE_EDGES, look, the_series
-from targets_host import HOST
+from stage.directory_stage import both, given, people
+from stage.observer_looks import PHASE_EDGES, look, the_series
+from stage.targets_host import HOST
 
 BASE = "dc=example,dc=com"
 OF_SLAPD = ("unbind", "extended")

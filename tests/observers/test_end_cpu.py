@@ -12,7 +12,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.end_cpu import by_cpu, packets_of, times_of
 from assay.records import Edge, ServerNode, Snapshot, Subject
-from observer_looks import look, the_series
+from stage.observer_looks import look, the_series
 
 OBSERVER = catalogue.find("observers", "end_cpu")
 SUBJECT = Subject(pids=(100,), reaches=("127.0.0.1",))

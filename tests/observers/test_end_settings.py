@@ -10,7 +10,7 @@ from assay import catalogue
 from assay.hosts.local import Local
 from assay.observers.end_settings import class_of, offloads
 from assay.records import Edge, FactClass, Snapshot, Subject
-from observer_looks import look
+from stage.observer_looks import look
 
 OBSERVER = catalogue.find("observers", "end_settings")
 ETHTOOL = """Features for lo:

@@ -5,7 +5,7 @@ from assay.hosts.local import Local
 from assay.observers import environment
 from assay.observers.environment import OBSERVER
 from assay.records import Edge, FactClass, Subject, When
-from observer_looks import look, recorded
+from stage.observer_looks import look, recorded
 
 SUBJECT = Subject(directory="/srv/data/deep", devices=("loop0", "vda"))
 

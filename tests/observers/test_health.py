@@ -6,7 +6,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.health import OBSERVER
 from assay.records import Edge, FactClass, Subject, When
-from observer_looks import look, recorded
+from stage.observer_looks import look, recorded
 
 FILES = {
     "sys/block/sda/device/ioerr_cnt": "0x1f\n",

@@ -6,7 +6,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.idle_states import MOST_CPUS, OBSERVER
 from assay.records import Edge, Snapshot, Subject
-from observer_looks import look, replayed, the_series
+from stage.observer_looks import look, replayed, the_series
 
 CPU = "/sys/devices/system/cpu"
 

@@ -4,8 +4,8 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.illumos import OBSERVER, figures
 from assay.records import Subject
-from observer_looks import readings, the_series
-from unix_hosts import change, phase, recorded_system, unix_host
+from stage.observer_looks import readings, the_series
+from stage.unix_hosts import change, phase, recorded_system, unix_host
 
 
 @pytest.fixture

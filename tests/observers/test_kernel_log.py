@@ -10,7 +10,7 @@ from assay.hosts.kernel_calls import KernelLog
 from assay.hosts.local import Local
 from assay.observers.kernel_log import MOST_KEPT, OBSERVER
 from assay.records import Edge, FactClass, Subject
-from observer_looks import look, recorded, the_series
+from stage.observer_looks import look, recorded, the_series
 
 RECORD = "{number},339,5140900,-;{text}"
 ERROR = "EXT4-fs error (device loop0): trigger_test_error:129: comm sh: planted"

@@ -9,7 +9,7 @@ from assay.hosts.local import Local
 from assay.machine.stack import rotates, stack
 from assay.observers.layout import MOST_FILES, OBSERVER, sampled_files
 from assay.records import Edge, Snapshot, Subject
-from observer_looks import look, the_series
+from stage.observer_looks import look, the_series
 
 SUBJECT = Subject(paths=("/a", "/b"), devices=("sda1", "sda"))
 

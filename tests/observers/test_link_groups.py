@@ -13,7 +13,7 @@ from assay.catalogue import Completed
 from assay.hosts.local import Local
 from assay.observers.link_groups import several
 from assay.records import Edge, Snapshot, Subject
-from assay_process import Bench
+from stage.assay_process import Bench
 
 OBSERVER = catalogue.find("observers", "link_groups")
 BONDED = {

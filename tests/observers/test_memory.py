@@ -7,9 +7,9 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.memory import OBSERVER
 from assay.records import Edge, Subject
-from assay_process import wait_until
-from mount_spaces import mount_space
-from observer_looks import bumped, look, recorded, replayed, the_series
+from stage.assay_process import wait_until
+from stage.mount_spaces import mount_space
+from stage.observer_looks import bumped, look, recorded, replayed, the_series
 
 
 def parsed(*changes, host="cgroup_v1"):

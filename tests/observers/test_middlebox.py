@@ -8,7 +8,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.middlebox import read
 from assay.records import Box, Edge, Snapshot, Subject
-from observer_looks import SECOND_NS, the_series
+from stage.observer_looks import SECOND_NS, the_series
 
 OBSERVER = catalogue.find("observers", "middlebox")
 SUBJECT = Subject(box=Box(pid=3, interfaces=("mb1a", "mb1b"), threads=(8, 9)))

@@ -3,8 +3,8 @@ import pytest
 from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.openbsd import OBSERVER, cpu_times
-from observer_looks import readings, the_series
-from unix_hosts import change, phase, recorded_system, unix_host
+from stage.observer_looks import readings, the_series
+from stage.unix_hosts import change, phase, recorded_system, unix_host
 
 
 @pytest.fixture

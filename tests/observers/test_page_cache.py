@@ -9,7 +9,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.page_cache import MOST_FILES, OBSERVER
 from assay.records import Edge, Snapshot, Subject
-from observer_looks import look, the_series
+from stage.observer_looks import look, the_series
 
 MIB = 1 << 20
 

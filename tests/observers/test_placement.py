@@ -6,7 +6,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.placement import OBSERVER
 from assay.records import Edge, Snapshot, Subject
-from observer_looks import look, recorded, replayed, the_series
+from stage.observer_looks import look, recorded, replayed, the_series
 
 NODE = "/sys/devices/system/node"
 SOFTIRQS = """                    CPU0       CPU1       CPU2       CPU3

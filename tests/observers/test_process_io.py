@@ -7,7 +7,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.process_io import OBSERVER
 from assay.records import Direction, Edge, Rung, Span, Subject
-from observer_looks import bumped, look, readings, recorded, replayed, the_series
+from stage.observer_looks import bumped, look, readings, recorded, replayed, the_series
 
 IO = "/proc/4242/io"
 SUBJECT = Subject(pids=(4242,))

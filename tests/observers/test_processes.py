@@ -11,8 +11,8 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.processes import OBSERVER
 from assay.records import Edge, ServerNode, Snapshot, Subject
-from assay_process import running
-from observer_looks import look, the_series
+from stage.assay_process import running
+from stage.observer_looks import look, the_series
 
 LAB, SECOND_NS, TICKS = 100, 1_000_000_000, 100
 KERNEL = 0x200000

@@ -8,7 +8,7 @@ from assay.hosts.local import Local
 from assay.machine.server import MOST_FILES, data_files
 from assay.observers.server_data import OBSERVER
 from assay.records import Edge, ServerNode, Subject
-from observer_looks import look, the_series
+from stage.observer_looks import look, the_series
 
 MIB = 1 << 20
 

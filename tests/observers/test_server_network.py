@@ -12,7 +12,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.server_network import OBSERVER
 from assay.records import Direction, Edge, Rung, ServerNode, Snapshot, Span, Subject
-from observer_looks import look, readings, the_series
+from stage.observer_looks import look, readings, the_series
 
 SUBJECT = Subject(server=(ServerNode(pid_file="/run/pid", address="127.0.0.1"),), reaches=("127.0.0.1",))
 MIB = 1 << 20

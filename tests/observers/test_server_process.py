@@ -11,7 +11,7 @@ from assay.hosts.local import Local
 from assay.machine.server import pids
 from assay.observers.server_process import OBSERVER
 from assay.records import Direction, Edge, Rung, ServerNode, Snapshot, Span, Subject
-from observer_looks import look, readings, the_series
+from stage.observer_looks import look, readings, the_series
 
 SUBJECT = Subject(server=(ServerNode(pid_file="/run/pid"),))
 NAMES = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")

@@ -5,7 +5,7 @@ import os
 from assay import catalogue
 from assay.hosts.local import Local
 from assay.records import Edge, Snapshot, Subject
-from observer_looks import look
+from stage.observer_looks import look
 
 OBSERVER = catalogue.find("observers", "server_route")
 

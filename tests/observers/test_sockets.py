@@ -10,7 +10,7 @@ from assay import catalogue
 from assay.hosts.local import Local
 from assay.machine.peers import address, peers_in
 from assay.records import Edge, Snapshot, Subject
-from observer_looks import look
+from stage.observer_looks import look
 
 OBSERVER = catalogue.find("observers", "sockets")
 TABLE = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode

@@ -9,8 +9,8 @@ from assay.hosts.snmp import SnmpHost
 from assay.hosts.snmp_security import Credentials
 from assay.observers.switch_ports import DISCONTINUITY, FAULTS, NARROW, OBSERVER, SPEED, UPTIME, WIDE, ports, refresh_ns
 from assay.records import Edge, Snapshot, Subject
-from observer_looks import SECOND_NS, the_series
-from snmp_agents import COMMUNITY, PORT, snmp_agent
+from stage.observer_looks import SECOND_NS, the_series
+from stage.snmp_agents import COMMUNITY, PORT, snmp_agent
 
 WRAP = 1 << 32
 

@@ -15,8 +15,8 @@ from assay.machine import bpftrace, stack
 from assay.observers.tracepoints import MAPS, MOST_FILES, MOST_PROCESSES, OBSERVER
 from assay.records import Edge, Snapshot, Subject
 from assay.undo.ledger import Ledger
-from observer_looks import recorded, the_series
-from processes import ended, wait_ended
+from stage.observer_looks import recorded, the_series
+from stage.processes import ended, wait_ended
 
 HOST = Local()
 MIB = 1 << 20

@@ -1,7 +1,7 @@
 from assay.hosts.local import Local
 from assay.observers.unix_settings import OBSERVER, class_of
 from assay.records import FactClass
-from unix_hosts import recorded_system, trial, unix_host
+from stage.unix_hosts import recorded_system, trial, unix_host
 
 
 def test_settings_are_facts(subtests, tmp_path_factory):

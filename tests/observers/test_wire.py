@@ -7,14 +7,14 @@ import threading
 
 import pytest
 
-import ldap_captures as made
 from assay import sampler
 from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.wire import OBSERVER, door
 from assay.records import Edge, Snapshot, Subject
 from assay.undo.ledger import Ledger
-from observer_looks import the_series
+from stage import ldap_captures as made
+from stage.observer_looks import the_series
 
 HOST = Local()
 NOTHING = dict.fromkeys(

@@ -3,7 +3,7 @@ import pytest
 from assay import catalogue
 from assay.errors import EvidenceError
 from assay.records import Tier
-from parser_cases import recorded
+from stage.parser_cases import recorded
 
 PARSER = catalogue.find("parsers", "hdparm")
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import sizes
 from assay import catalogue
 from assay.catalogue import printed
-from parser_cases import RECORDED, figures_or_refusal, recorded
+from stage import sizes
+from stage.parser_cases import RECORDED, figures_or_refusal, recorded
 
 PARSERS = [catalogue.find("parsers", name) for name in catalogue.names("parsers")]
 OWN = {

@@ -1,7 +1,7 @@
 import pytest
 
 from assay import catalogue
-from parser_cases import recorded
+from stage.parser_cases import recorded
 
 PARSER = catalogue.find("parsers", "redis_benchmark")
 

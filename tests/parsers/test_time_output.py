@@ -3,7 +3,7 @@ import pytest
 from assay import catalogue
 from assay.catalogue import printed
 from assay.errors import EvidenceError
-from parser_cases import recorded
+from stage.parser_cases import recorded
 
 PARSER = catalogue.find("parsers", "time_output")
 

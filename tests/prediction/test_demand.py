@@ -9,7 +9,7 @@ from assay.prediction.demand import at_most, demand, groups, samples
 from assay.prediction.wording import arm_rows, bound_rows
 from assay.records import Direction, EndpointKind, Limit, Outcome, Place, Rung, Span, WorkloadSpec
 from assay.statistics.queueing import Unknown
-from mix_cases import BYTES, phase, results, rising, total
+from stage.mix_cases import BYTES, phase, results, rising, total
 
 
 def test_a_sample_has_rates_and_what_was_used_of_every_resource():

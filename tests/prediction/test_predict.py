@@ -16,7 +16,7 @@ from assay.prediction.predict import predict, servers
 from assay.records import Estimate, Method
 from assay.toml_document import Document
 from assay.units import Refusal
-from rows import each
+from stage.rows import each
 
 OLD, NEW = {"read": 20e-6, "write": 60e-6}, {"read": 100e-6, "write": 540e-6}
 MIXES = {"90 %": (900.0, 100.0), "50 %": (400.0, 400.0), "10 %": (50.0, 450.0), "67 %": (500.0, 246.0)}

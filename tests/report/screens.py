@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from assay_process import Bench, wait_until
 from report import recorded
 from report.conftest import ALL_DRAWN, CHROMIUM, FLAGS
-from served_notebook import served
+from stage.assay_process import Bench, wait_until
+from stage.served_notebook import served
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 PAPER = (690, 980)

@@ -1,8 +1,8 @@
 """The caption of a measure names a highest level only where it is distinct from all others."""
 
-import notebook_records as made
 from assay.records import Cell, Comparison, Conclusion, Estimate, Method, Results, VerdictState
 from assay.report.charts import cells
+from stage import notebook_records as made
 
 
 def cell(level, value, half):

@@ -8,7 +8,7 @@ from assay.dissect import levels
 from assay.report import captured
 from assay.report.charts import over_time
 from assay.report.charts.over_time import OverTime, TimeLine
-from ldap_results import found, used
+from stage.ldap_results import found, used
 
 
 def page(made, link=None):

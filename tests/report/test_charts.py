@@ -14,8 +14,8 @@ from assay.report import listing, markdown, page
 from assay.report.charts import cells, dots, forest, latency, roles, theme
 from assay.report.charts.figure import end_labels
 from assay.report.galleries import Pictures
-from effect_cases import FULL, answered, planted
 from report import fixture
+from stage.effect_cases import FULL, answered, planted
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,11 @@
 
 import dataclasses
 
-import notebook_records as made
 from assay.records import Finding, Meaning, Observations, Results, Severity, State, missing_on
 from assay.report.arms import arms
 from assay.report.runs import facts
 from report import fixture
+from stage import notebook_records as made
 
 
 def judged(evidence: tuple[str, ...]) -> Results:

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-import grid_cases
 from assay.records import Estimate, Factor, Method, Observations
 from assay.report import page, picture
 from assay.report.charts import cells, heatmap, theme
 from assay.report.galleries import Pictures
+from stage import grid_cases
 
 STYLE = picture.HERE / "style.css"
 

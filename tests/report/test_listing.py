@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import notebook_records as made
 from assay.analysis.cells import cells
 from assay.records import (
     Bound,
@@ -19,6 +18,7 @@ from assay.records import (
     VerdictState,
 )
 from assay.report import listing
+from stage import notebook_records as made
 
 
 def test_figures_stand_in_brackets_beside_their_bound_and_tainted_ones_have_their_reason():

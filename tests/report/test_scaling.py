@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.analysis.scaling.bounds import bounded, pictured
@@ -18,7 +17,8 @@ from assay.report import picture
 from assay.report.charts import theme
 from assay.report.charts.scaling import figures, limit, roof
 from assay.report.galleries import Pictures
-from closed_system import DEVICE, KNEE, LATENCY, NUMBERS, RATE, system, throughput
+from stage import notebook_records as made
+from stage.closed_system import DEVICE, KNEE, LATENCY, NUMBERS, RATE, system, throughput
 
 
 @pytest.fixture(scope="module")

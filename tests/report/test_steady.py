@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-import notebook_records as made
 from assay.analysis.steady_state import courses
 from assay.records import Judged, Results
 from assay.report import markdown, page, runs
 from assay.report.charts import timeline
 from assay.report.galleries import Pictures
-from course_cases import noise, scene
+from stage import notebook_records as made
+from stage.course_cases import noise, scene
 
 
 def judged(rates):

@@ -1,11 +1,11 @@
 """Tables of the analysis in the report: what operations use stands in the answer where an experiment varies a mix."""
 
-import mix_cases
 from assay.prediction.demand import groups
 from assay.prediction.wording import tables
 from assay.report import page
 from assay.report.charts.figure import Table
 from assay.report.galleries import Pictures
+from stage import mix_cases
 
 
 def test_what_an_operation_uses_stands_in_the_answer_and_is_text():

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-import notebook_records as made
 from assay.report import markdown, page, picture
 from assay.report.charts import theme, tornado
 from assay.report.galleries import Pictures
-from effect_cases import ALONE, FRACTION, FULL, SCREEN, answered, plain_effects, planted
+from stage import notebook_records as made
+from stage.effect_cases import ALONE, FRACTION, FULL, SCREEN, answered, plain_effects, planted
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from assay import measures
 from assay.laboratory import pages as verb
 from assay.measures import CurvePoint
 from assay.records import Direction, Observations, OperationTotal
-from assay_process import Bench
 from report import fixture
+from stage.assay_process import Bench
 
 
 def total(operation, count):

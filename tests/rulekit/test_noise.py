@@ -11,8 +11,8 @@ from assay.audit.verdicts import common_bound
 from assay.measures import latency
 from assay.records import Bound, Finding, Histogram, Observations, Severity, State
 from assay.rulekit import noise
-from noise_cases import run, trial_case
-from rows import each
+from stage.noise_cases import run, trial_case
+from stage.rows import each
 
 
 def case(figure, value, seen=None):

@@ -5,7 +5,7 @@ from pathlib import Path as FilePath
 
 from assay.records import Claim, Direction, Durability, Load, Path, Regime, Tier
 from assay.rulekit.soundness import ROWS, Work, markdown, required_rules, rows_for, work_of
-from rows import each
+from stage.rows import each
 
 CONCEPTS = FilePath(__file__).parents[2] / "docs" / "concepts.md"
 

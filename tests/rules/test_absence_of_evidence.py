@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import numpy as np
 
-import notebook_records as made
 from assay import catalogue
 from assay.answer.wording.comparison import interval
 from assay.records import Conclusion, Requirement, RequirementKind, Severity, State
-from comparison_cases import case
-from rows import each
-from said import FAIL, PASS, QUALIFIES, UNBOUNDED, hold
+from stage import notebook_records as made
+from stage.comparison_cases import case
+from stage.rows import each
+from stage.said import FAIL, PASS, QUALIFIES, UNBOUNDED, hold
 
 RULE = catalogue.find("rules", "absence_of_evidence")
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from assay.records import Action, Claim, DrillEnd, Durability, Event, State, WorkloadSpec
 from assay.rules.acknowledged_lost import RULE
 from audit.case_builder import SECOND, Made, case_of, progress
-from rows import each
-from said import FAIL, PASS, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import FAIL, PASS, UNVERIFIED, hold
 
 POWER = Event(phase="append", at_ns=3 * SECOND, on="", action=Action.POWER, for_ns=SECOND)
 KILL = replace(POWER, action=Action.KILL)

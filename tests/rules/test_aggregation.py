@@ -9,8 +9,8 @@ from assay.errors import EvidenceError
 from assay.records import Severity, State
 from assay.rules.aggregation import RULE
 from audit.case_builder import Made, case_of
-from rows import each
-from said import FAIL, NOT_ASKED, PASS, QUALIFIES, high, hold, low
+from stage.rows import each
+from stage.said import FAIL, NOT_ASKED, PASS, QUALIFIES, high, hold, low
 
 OUTPUT = Path(__file__).parent.parent / "fixtures" / "output"
 SECOND_NS = 1e9

@@ -5,9 +5,9 @@ from dataclasses import replace
 from assay.records import Claim, State, Tier, WorkloadSpec
 from assay.rules.application_cache import RULE
 from audit.case_builder import Made, case_of
-from rows import each
-from said import FAIL, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
-from server_cases import served
+from stage.rows import each
+from stage.said import FAIL, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.server_cases import served
 
 DEVICE = Claim(tier=Tier.DEVICE)
 

@@ -6,8 +6,8 @@ from assay.evidence import ladder
 from assay.records import Claim, Direction, Durability, Rung, Span, State, Tier
 from assay.rules.attribution import RULE
 from audit.case_builder import MIB, SECOND, Made, Seen, but, case_of, gauge
-from rows import each
-from said import FAIL, NOTES, PASS, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import FAIL, NOTES, PASS, UNVERIFIED, hold
 
 DEVICE = Claim(tier=Tier.DEVICE)
 READS = Made(claim=DEVICE, seen=Seen(storage_bytes=256 * MIB, lower_bytes=256 * MIB))

@@ -5,9 +5,9 @@ import pytest
 
 from assay import catalogue
 from assay.records import Change, Severity, State
-from comparison_cases import case
-from said import ASKED, FAIL, NOT_ASKED, PASS, hold
-from sizes import few_and_many
+from stage.comparison_cases import case
+from stage.said import ASKED, FAIL, NOT_ASKED, PASS, hold
+from stage.sizes import few_and_many
 
 RULE = catalogue.find("rules", "autocorrelation")
 

@@ -6,8 +6,8 @@ from assay.audit import limits
 from assay.records import Claim, Fact, FactClass, Regime, Severity, State, When
 from assay.rules.burst_below_dirty_limit import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
-from rows import each
-from said import FAIL, PASS, UNVERIFIED, high, hold
+from stage.rows import each
+from stage.said import FAIL, PASS, UNVERIFIED, high, hold
 
 GIB = 1 << 30
 STEADY = Claim(regime=Regime.STEADY)

@@ -8,8 +8,8 @@ import pytest
 from assay.records import Claim, LoadTotal, Regime, Severity, State
 from assay.rules.burst_credit import RULE
 from audit.case_builder import Made, case_of, progress
-from rows import each
-from said import FAIL, INVALIDATES, UNVERIFIED, high, hold, low
+from stage.rows import each
+from stage.said import FAIL, INVALIDATES, UNVERIFIED, high, hold, low
 
 
 def case(amounts, *, figure="ops_per_s", regime=None):

@@ -1,11 +1,11 @@
 from dataclasses import replace
 
-import notebook_records as made
 from assay import catalogue
 from assay.records import Change, Fact, FactClass, Observations, Severity, State, When
-from comparison_cases import case
-from rows import each
-from said import ASKED, FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
+from stage import notebook_records as made
+from stage.comparison_cases import case
+from stage.rows import each
+from stage.said import ASKED, FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
 
 RULE = catalogue.find("rules", "calibration")
 MODEL = "xfs"

@@ -20,8 +20,8 @@ from assay.records import (
 )
 from assay.rules.carry_over import RULE
 from audit.case_builder import Made, case_of
-from rows import each
-from said import FAIL, PASS, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import FAIL, PASS, UNVERIFIED, hold
 
 MIB = 1 << 20
 SECOND = 10**9

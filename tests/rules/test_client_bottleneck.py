@@ -5,8 +5,8 @@ from dataclasses import replace
 from assay.records import Claim, Durability, EngineCost, Fact, FactClass, LoadTotal, Severity, State, Tier, When
 from assay.rules.client_bottleneck import RULE
 from audit.case_builder import SECOND, Made, but, case_of, gauge
-from rows import each
-from said import FAIL, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import FAIL, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
 
 DEVICE = Made(claim=Claim(tier=Tier.DEVICE), seconds=10.0)
 

@@ -7,9 +7,9 @@ import pytest
 from assay.records import Claim, Regime, Severity, State, Tier
 from assay.rules.client_page_cache import RULE
 from audit.case_builder import MIB, Made, Seen, case_of
-from rows import each
-from said import FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, UNVERIFIED, high, hold
-from traced_cases import traced
+from stage.rows import each
+from stage.said import FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, UNVERIFIED, high, hold
+from stage.traced_cases import traced
 
 DEVICE = Claim(tier=Tier.DEVICE)
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from assay.records import Fact, FactClass, HostClock, Observations, PhaseHost, Series, Severity, State, When
 from assay.rules.clock import RULE
 from audit.case_builder import SECOND, Made, case_of
-from rows import each
-from said import FAIL, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import FAIL, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
 
 
 def case(sources=("tsc", "tsc"), booted=(100.0, 100.0, 100.0), hosts=("local",), error_ns=0, errors_ns=None, **made):

@@ -7,10 +7,10 @@ import pytest
 
 from assay import catalogue
 from assay.records import EndpointKind, Fact, FactClass, Observations, Place, Series, Severity, State, When, WorkloadSpec
-from comparison_cases import case
-from directory_cases import SLAPD, loaded
-from rows import each
-from said import FAIL, INVALIDATES, NOTES, PASS, hold
+from stage.comparison_cases import case
+from stage.directory_cases import SLAPD, loaded
+from stage.rows import each
+from stage.said import FAIL, INVALIDATES, NOTES, PASS, hold
 
 RULE = catalogue.find("rules", "connection_state")
 SECOND = 10**9

@@ -6,9 +6,9 @@ from dataclasses import replace
 from assay.records import Claim, Direction, Durability, EngineError, Rung, Severity, State, Tier
 from assay.rules.contradiction import RULE
 from audit.case_builder import MIB, SECOND, Made, Seen, but, case_of, gauge
-from directory_cases import reported
-from rows import each
-from said import FAIL, INVALIDATES, PASS, UNVERIFIED, high, hold, low
+from stage.directory_cases import reported
+from stage.rows import each
+from stage.said import FAIL, INVALIDATES, PASS, UNVERIFIED, high, hold, low
 
 
 def judged(made):

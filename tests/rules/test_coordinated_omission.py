@@ -5,8 +5,8 @@ from dataclasses import replace
 from assay.records import Claim, Load, LoadTotal, Severity, State
 from assay.rules.coordinated_omission import RULE
 from audit.case_builder import Made, case_of
-from rows import each
-from said import FAIL, PASS, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import FAIL, PASS, UNVERIFIED, hold
 
 OPEN = Claim(load=Load.OPEN)
 MS = 1_000_000

@@ -5,7 +5,7 @@ from dataclasses import replace
 from assay.records import Direction, Measure, Rung, Severity, WorkloadSpec
 from assay.rules.cross_metric import RULE
 from audit.case_builder import Made, case_of, reading
-from said import FAIL, INVALIDATES, NOT_ASKED, PASS, QUALIFIES, high, hold
+from stage.said import FAIL, INVALIDATES, NOT_ASKED, PASS, QUALIFIES, high, hold
 
 MIB = 1 << 20
 

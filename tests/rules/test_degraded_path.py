@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from assay.records import Claim, Durability, Fact, FactClass, Observations, Path, Severity, State, Tier, When
 from assay.rules.degraded_path import RULE
-from noise_cases import run, series, trial_case
-from rows import each
-from said import FAIL, NOTES, PASS, UNVERIFIED, hold
+from stage.noise_cases import run, series, trial_case
+from stage.rows import each
+from stage.said import FAIL, NOTES, PASS, UNVERIFIED, hold
 
 DEVICE, MEDIA, WIRE = Claim(tier=Tier.DEVICE), Claim(durability=Durability.STABLE_MEDIA), Claim(path=Path.WIRE)
 

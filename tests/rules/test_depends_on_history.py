@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-import notebook_records as made
 from assay.answer.answer import leads
 from assay.answer.doubts import doubts
 from assay.audit import limits
@@ -13,8 +12,9 @@ from assay.laboratory.results import answered
 from assay.records import Change, HostClock, Results, Severity, State, VerdictState
 from assay.rulekit.chronology import in_order
 from assay.rules.depends_on_history import RULE
-from rows import each
-from said import ASKED, FAIL, NOT_ASKED, PASS, QUALIFIES, hold
+from stage import notebook_records as made
+from stage.rows import each
+from stage.said import ASKED, FAIL, NOT_ASKED, PASS, QUALIFIES, hold
 
 JOURNAL = (30_000.0, 31_000.0, 29_000.0, 30_500.0, 29_500.0)
 HISTORY = (28_763.0, 2_231.0, 2_112.0, 2_065.0, 1_995.0)

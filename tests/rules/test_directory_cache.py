@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from assay.records import Claim, Direction, Regime, Severity, State
 from assay.rules.directory_cache import RULE
-from directory_cases import NAMELESS, loaded, reported
-from rows import each
-from said import ASKED, FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
+from stage.directory_cases import NAMELESS, loaded, reported
+from stage.rows import each
+from stage.said import ASKED, FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
 
 COLD, WARM = Claim(regime=Regime.COLD), Claim(regime=Regime.WARM)
 PAGE = 4096

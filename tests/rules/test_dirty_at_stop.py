@@ -7,7 +7,7 @@ import pytest
 from assay.records import Claim, Durability, Fact, FactClass, State, Tier, When
 from assay.rules.dirty_at_stop import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
-from said import ASKED, FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, UNVERIFIED, high, hold, low
+from stage.said import ASKED, FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, UNVERIFIED, high, hold, low
 
 STABLE = Claim(durability=Durability.STABLE_MEDIA)
 UNSYNCED = Made(operation="write", count=128, seconds=0.108, claim=STABLE, seen=Seen(dirty_bytes=128 * MIB))

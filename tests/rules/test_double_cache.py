@@ -5,8 +5,8 @@ import pytest
 from assay.records import Claim, State, Tier
 from assay.rules.double_cache import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
-from said import FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
-from traced_cases import traced
+from stage.said import FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.traced_cases import traced
 
 LOOP = ("loop1", "vda")
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from assay.records import State
 from assay.rules.end_cpu import RULE
 from audit.case_builder import Made, case_of
-from network_cases import SECOND, SECONDS, SERVER_PID, between
-from rows import each
-from said import ASKED, FAIL, NOT_ASKED, NOTES, PASS, hold
+from stage.network_cases import SECOND, SECONDS, SERVER_PID, between
+from stage.rows import each
+from stage.said import ASKED, FAIL, NOT_ASKED, NOTES, PASS, hold
 
 TIME = SECONDS * SECOND
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from assay.records import Claim, Durability, EngineError, OperationTotal, Severity, State, Tier
 from assay.rules.errors_hidden import RULE
 from audit.case_builder import DIRECTIONS, Made, case_of
-from rows import each
-from said import ASKED, NOT_ASKED, PASS, QUALIFIES, hold
+from stage.rows import each
+from stage.said import ASKED, NOT_ASKED, PASS, QUALIFIES, hold
 
 
 def case(*, kinds=(), failed_flushes=0, **made):

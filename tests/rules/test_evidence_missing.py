@@ -5,8 +5,8 @@ from dataclasses import replace
 from assay.records import Claim, Missing, Observations, Outcome, State, Tier
 from assay.rules.evidence_missing import RULE
 from audit.case_builder import MIB, Made, Seen, case_of
-from rows import each
-from said import FAIL, INVALIDATES, PASS, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import FAIL, INVALIDATES, PASS, UNVERIFIED, hold
 
 
 def judged(**made):

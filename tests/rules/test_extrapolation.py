@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-import notebook_records as made
 from assay.audit import limits
 from assay.catalogue import ExperimentCase
 from assay.records import Factor
 from assay.rules.extrapolation import RULE
-from said import ASKED, FAIL, NOT_ASKED, NOTES, PASS, UNVERIFIED, high, hold, low
+from stage import notebook_records as made
+from stage.said import ASKED, FAIL, NOT_ASKED, NOTES, PASS, UNVERIFIED, high, hold, low
 
 GROWING = {1: 100.0, 2: 195.0, 4: 380.0}
 FLAT = {1: 100.0, 2: 190.0, 4: 195.0}

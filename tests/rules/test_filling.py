@@ -7,7 +7,7 @@ import pytest
 from assay.records import Fact, FactClass, Severity, State, When
 from assay.rules.filling import RULE
 from audit.case_builder import Made, case_of
-from rows import each
+from stage.rows import each
 
 
 def free(value, when=When.BEFORE):

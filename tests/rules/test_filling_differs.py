@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from assay.records import Fact, FactClass, Factor, Observations, State, When
 from assay.rules.filling_differs import RULE
-from noise_cases import comparison_case, run
-from rows import each
+from stage.noise_cases import comparison_case, run
+from stage.rows import each
 
 TARGET = Factor(path="target", levels=("a", "b"))
 

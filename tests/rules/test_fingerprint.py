@@ -5,10 +5,10 @@ from assay.hosts.local import Local
 from assay.observers.environment import OBSERVER
 from assay.records import Change, Edge, Fact, FactClass, Factor, Observations, PathSpec, Severity, State, Subject, When
 from assay.rules.fingerprint import RULE
-from noise_cases import comparison_case, run
-from observer_looks import HOSTS, look
-from rows import each
-from said import FAIL, INVALIDATES, PASS, UNVERIFIED, hold
+from stage.noise_cases import comparison_case, run
+from stage.observer_looks import HOSTS, look
+from stage.rows import each
+from stage.said import FAIL, INVALIDATES, PASS, UNVERIFIED, hold
 
 TARGET = Factor(path="target", levels=("a", "b"))
 CLIENTS = Factor(path="clients", levels=(1, 2))

@@ -22,9 +22,9 @@ from assay.records import (
     missing_on,
 )
 from assay.rules.foreign_activity import RULE
-from noise_cases import run, series, trial_case
-from rows import each
-from said import FAIL, NOTES, PASS, UNVERIFIED, high, hold
+from stage.noise_cases import run, series, trial_case
+from stage.rows import each
+from stage.said import FAIL, NOTES, PASS, UNVERIFIED, high, hold
 
 MIB = 1 << 20
 DEVICE, MEDIA = Claim(tier=Tier.DEVICE), Claim(durability=Durability.STABLE_MEDIA)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from assay.records import EngineCost, Fact, FactClass, Observations, Severity, State, When
 from assay.rules.frequency import RULE
-from noise_cases import phase, run, trial_case
-from rows import each
-from said import FAIL, NOTES, UNBOUNDED, UNVERIFIED, hold
+from stage.noise_cases import phase, run, trial_case
+from stage.rows import each
+from stage.said import FAIL, NOTES, UNBOUNDED, UNVERIFIED, hold
 
 
 def judged(before=None, after=None, *, on_cpu=1.0, figure="bytes_per_s", workers=1):

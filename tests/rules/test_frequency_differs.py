@@ -6,10 +6,10 @@ import numpy as np
 
 from assay.records import EngineCost, Fact, FactClass, Observations, Severity, State, When
 from assay.rules.frequency_differs import RULE
-from comparison_cases import case
-from noise_cases import phase
-from rows import each
-from said import FAIL, PASS, UNVERIFIED, hold
+from stage.comparison_cases import case
+from stage.noise_cases import phase
+from stage.rows import each
+from stage.said import FAIL, PASS, UNVERIFIED, hold
 
 PIECE_NS = 400_000
 

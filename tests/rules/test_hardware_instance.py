@@ -2,9 +2,9 @@ import dataclasses
 
 from assay.records import Fact, FactClass, Factor, Observations, Severity, State, When
 from assay.rules.hardware_instance import RULE
-from noise_cases import comparison_case, run
-from rows import each
-from said import FAIL, PASS, UNVERIFIED, hold
+from stage.noise_cases import comparison_case, run
+from stage.rows import each
+from stage.said import FAIL, PASS, UNVERIFIED, hold
 
 TARGET = Factor(path="target", levels=("a", "b"))
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from assay.records import CacheState, Claim, Direction, Limit, State, Tier
 from assay.rules.hidden_lower_cache import RULE, groups
 from audit.case_builder import MIB, Made, Seen, case_of, run_of
-from rows import each
-from said import FAIL, NOT_ASKED, PASS, QUALIFIES, UNVERIFIED, high, hold
+from stage.rows import each
+from stage.said import FAIL, NOT_ASKED, PASS, QUALIFIES, UNVERIFIED, high, hold
 
 DEVICE = Claim(tier=Tier.DEVICE)
 ALL = 256 * MIB

@@ -12,10 +12,10 @@ from assay.hosts.local import Local
 from assay.observers import block, cgroup
 from assay.records import Direction, Edge, Factor, Limit, Observations, Reading, Rung, Severity, State, Subject, missing_on
 from assay.rules.hidden_throttle import RULE
-from noise_cases import phase, run, series, trial_case
-from observer_looks import look
-from rows import each
-from said import FAIL, PASS, UNVERIFIED, hold
+from stage.noise_cases import phase, run, series, trial_case
+from stage.observer_looks import look
+from stage.rows import each
+from stage.said import FAIL, PASS, UNVERIFIED, hold
 
 RULES_FILE = Path("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device")
 GROUPS = (

@@ -6,9 +6,9 @@ from dataclasses import replace
 from assay.records import Claim, Severity, State, Tier
 from assay.rules.holes import RULE
 from audit.case_builder import MIB, Made, Seen, case_of
-from rows import each
-from said import NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
-from server_cases import served
+from stage.rows import each
+from stage.said import NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.server_cases import served
 
 
 def judged(operation="read", tier=Tier.DEVICE, file_bytes=256 * MIB, **seen):

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from assay.records import Observations, Severity, State
 from assay.rules.idle_states import RULE
-from noise_cases import run, series, trial_case
-from rows import each
-from said import ASKED, NOT_ASKED, PASS, hold
+from stage.noise_cases import run, series, trial_case
+from stage.rows import each
+from stage.said import ASKED, NOT_ASKED, PASS, hold
 
 
 def case(states, value=100_000.0, figure="latency_p50_ns"):

@@ -4,9 +4,9 @@ import dataclasses
 
 from assay.records import Fact, FactClass, Factor, Measure, Observations, Severity, State, TargetSpec, When, WorkloadSpec
 from assay.rules.index_parity import RULE, indexes
-from noise_cases import comparison_case, run
-from rows import each
-from said import FAIL, INVALIDATES, NOTES, PASS, hold
+from stage.noise_cases import comparison_case, run
+from stage.rows import each
+from stage.said import FAIL, INVALIDATES, NOTES, PASS, hold
 
 TARGET = Factor(path="target", levels=("a", "b"))
 BOTH, ONE = "eq objectclass; eq uid", "eq objectclass"

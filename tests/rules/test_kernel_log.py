@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from assay.records import Claim, Durability, Fact, FactClass, Observations, Path, Severity, State, Tier, When
 from assay.rules.kernel_log import RULE, same
-from noise_cases import run, series, trial_case
-from rows import each
-from said import FAIL, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.noise_cases import run, series, trial_case
+from stage.rows import each
+from stage.said import FAIL, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
 
 DEVICE, MEDIA, WIRE, CACHE = (
     Claim(tier=Tier.DEVICE),

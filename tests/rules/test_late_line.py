@@ -8,9 +8,9 @@ from assay.records import Claim, Fact, FactClass, Path, Series, State, When
 from assay.rules import no_wire
 from assay.rules.late_line import RULE
 from audit.case_builder import MIB, SECOND
-from rows import each
-from said import ASKED, FAIL, NOT_ASKED, PASS, UNBOUNDED, UNVERIFIED, hold
-from server_cases import served
+from stage.rows import each
+from stage.said import ASKED, FAIL, NOT_ASKED, PASS, UNBOUNDED, UNVERIFIED, hold
+from stage.server_cases import served
 
 EMULATED = Claim(path=Path.EMULATED)
 GOOD = {

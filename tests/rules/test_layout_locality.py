@@ -8,8 +8,8 @@ import pytest
 from assay.records import Claim, Fact, FactClass, Series, Severity, State, Tier, When
 from assay.rules.layout_locality import RULE
 from audit.case_builder import Made, case_of
-from rows import each
-from said import ASKED, NOT_ASKED, PASS, hold
+from stage.rows import each
+from stage.said import ASKED, NOT_ASKED, PASS, hold
 
 GIB = 1 << 30
 SECTORS = 100 * GIB // 512

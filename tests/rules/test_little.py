@@ -8,8 +8,8 @@ import pytest
 from assay.records import Claim, Direction, EngineCost, Histogram, Load, LoadTotal, QueueTotal, Severity, State
 from assay.rules.little import RULE
 from audit.case_builder import SECOND, Made, case_of
-from rows import each
-from said import INVALIDATES, NOT_ASKED, PASS, hold
+from stage.rows import each
+from stage.said import INVALIDATES, NOT_ASKED, PASS, hold
 
 
 def judged(count=64_000, **other):

@@ -2,9 +2,9 @@ import dataclasses
 
 from assay.records import Gap, Observations, State
 from assay.rules.lost_samples import RULE
-from noise_cases import phase, run, series, trial_case
-from rows import each
-from said import PASS, hold
+from stage.noise_cases import phase, run, series, trial_case
+from stage.rows import each
+from stage.said import PASS, hold
 
 
 def gaps(**longest):

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from assay.records import Observations, OperationTotal, Severity, State, WorkloadSpec, missing_on
 from assay.rules.memory_pressure import RULE
-from noise_cases import phase, run, series, trial_case
-from rows import each
-from said import FAIL, PASS, QUALIFIES, UNVERIFIED, high, hold
+from stage.noise_cases import phase, run, series, trial_case
+from stage.rows import each
+from stage.said import FAIL, PASS, QUALIFIES, UNVERIFIED, high, hold
 
 
 def case(*, waited=(0.0, 0.0), swapped=(0.0, 0.0), killed=0.0, memory=None, missing=None):

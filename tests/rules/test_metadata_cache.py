@@ -6,8 +6,8 @@ from dataclasses import replace
 from assay.records import Claim, Direction, PhaseHost, Regime, Rung, State, Tier
 from assay.rules.metadata_cache import RULE
 from audit.case_builder import Made, Seen, case_of, gauge, reading
-from rows import each
-from said import ASKED, FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import ASKED, FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, UNVERIFIED, hold
 
 COLD = Claim(regime=Regime.COLD)
 

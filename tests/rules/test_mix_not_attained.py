@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from assay.records import Direction, Fact, FactClass, OperationTotal, Severity, State, When, WorkloadSpec
 from assay.rules.mix_not_attained import RULE, of_fio
 from audit.case_builder import Made, case_of
-from rows import each
-from said import FAIL, NOT_ASKED, PASS, hold
+from stage.rows import each
+from stage.said import FAIL, NOT_ASKED, PASS, hold
 
 
 def case(reads, writes, *, kind="bulk_io", values=None, profile=None, **knobs):

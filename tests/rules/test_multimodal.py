@@ -5,9 +5,9 @@ import pytest
 
 from assay import catalogue
 from assay.records import Severity, State
-from comparison_cases import case
-from rows import each
-from said import ASKED, NOT_ASKED, PASS, hold, low
+from stage.comparison_cases import case
+from stage.rows import each
+from stage.said import ASKED, NOT_ASKED, PASS, hold, low
 
 RULE = catalogue.find("rules", "multimodal")
 SETS = 300

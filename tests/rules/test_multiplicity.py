@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import numpy as np
 
-import notebook_records as made
 from assay import catalogue
 from assay.records import Conclusion, Precision, Severity, State
-from comparison_cases import of_runs
-from rows import each
-from said import NOT_ASKED, PASS, hold
-from sizes import few_and_many
+from stage import notebook_records as made
+from stage.comparison_cases import of_runs
+from stage.rows import each
+from stage.said import NOT_ASKED, PASS, hold
+from stage.sizes import few_and_many
 
 RULE = catalogue.find("rules", "multiplicity")
 LEVELS = ("ext4", "xfs", "btrfs", "zfs")

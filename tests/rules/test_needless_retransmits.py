@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from assay.records import DatagramTotal, NetEnd, State
 from assay.rules.needless_retransmits import RULE
-from network_cases import between, connection, end
-from said import ASKED, FAIL, NOT_ASKED, PASS, hold
+from stage.network_cases import between, connection, end
+from stage.said import ASKED, FAIL, NOT_ASKED, PASS, hold
 
 
 def judged(again, needless, sent=100_000, reorderings=3):

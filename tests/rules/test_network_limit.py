@@ -7,10 +7,10 @@ import pytest
 from assay.records import Claim, Direction, Severity, State, Tier
 from assay.rules.network_limit import RULE
 from audit.case_builder import Made, case_of
-from network_cases import between, connection, end
-from rows import each
-from said import FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
-from server_cases import served
+from stage.network_cases import between, connection, end
+from stage.rows import each
+from stage.said import FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
+from stage.server_cases import served
 
 DEVICE = Claim(tier=Tier.DEVICE)
 SHAPED = {"route": "veth0", "route_kind": "virtual", "limit_bytes_per_s": "12500000", "limit": "tbf on veth0, 100 Mbit/s"}

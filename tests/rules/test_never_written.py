@@ -7,9 +7,9 @@ import pytest
 from assay.records import Claim, Durability, Severity, State, Tier
 from assay.rules.never_written import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of, gauge
-from rows import each
-from said import PASS, UNVERIFIED, hold
-from traced_cases import traced
+from stage.rows import each
+from stage.said import PASS, UNVERIFIED, hold
+from stage.traced_cases import traced
 
 STABLE, DEVICE = Claim(durability=Durability.STABLE_MEDIA), Claim(tier=Tier.DEVICE)
 WRITTEN = Made(

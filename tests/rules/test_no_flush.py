@@ -3,9 +3,9 @@
 from assay.records import Claim, Durability, State
 from assay.rules.no_flush import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
-from rows import each
-from said import FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
-from traced_cases import traced
+from stage.rows import each
+from stage.said import FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
+from stage.traced_cases import traced
 
 SYNCED = Made(
     operation="write",

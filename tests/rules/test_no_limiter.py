@@ -5,10 +5,10 @@ from dataclasses import replace
 from assay.records import Direction, EngineCost, Limit, LoadTotal, Severity, State
 from assay.rules.no_limiter import RULE
 from audit.case_builder import SECOND, Made, case_of, gauge, progress
-from rows import each
-from said import ASKED, FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
-from server_cases import counted, fact
-from server_cases import gauge as server_gauge
+from stage.rows import each
+from stage.said import ASKED, FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
+from stage.server_cases import counted, fact
+from stage.server_cases import gauge as server_gauge
 
 SECONDS = 10.0
 

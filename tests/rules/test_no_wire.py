@@ -6,9 +6,9 @@ from assay.audit.judge import examine
 from assay.records import Claim, Fact, FactClass, Observations, Path, PhaseHost, Server, ServerNode, Severity, State, When
 from assay.rules.no_wire import RULE
 from audit.case_builder import MIB, Made, case_of
-from rows import each
-from said import ASKED, FAIL, INVALIDATES, NOT_ASKED, PASS, QUALIFIES, UNVERIFIED, hold
-from server_cases import counted, served
+from stage.rows import each
+from stage.said import ASKED, FAIL, INVALIDATES, NOT_ASKED, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.server_cases import counted, served
 
 WIRE, LOOPBACK = Claim(path=Path.WIRE), Claim(path=Path.LOOPBACK)
 MOVED = {"read.bytes": 100.0 * MIB}

@@ -9,9 +9,9 @@ from assay.records import EngineCost, Fact, FactClass, HostRole, Observations, S
 from assay.rules.foreign_activity import RULE as N03
 from assay.rules.frequency import RULE as N01
 from assay.rules.steal import RULE as N02
-from noise_cases import phase, run, series, trial_case
-from rows import each
-from said import FAIL, PASS, QUALIFIES, hold
+from stage.noise_cases import phase, run, series, trial_case
+from stage.rows import each
+from stage.said import FAIL, PASS, QUALIFIES, hold
 
 SECONDS, CPUS = 10, 2
 WHOLE_NS = SECONDS * CPUS * 1e9

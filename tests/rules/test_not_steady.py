@@ -12,8 +12,8 @@ from assay.audit import limits
 from assay.records import Claim, Histogram, Regime, Severity, State, SteadyState
 from assay.rules.not_steady import RULE
 from audit.case_builder import SECOND, Made, case_of, progress
-from rows import each
-from said import FAIL, INVALIDATES, PASS, QUALIFIES, UNBOUNDED, UNVERIFIED, high, hold, low
+from stage.rows import each
+from stage.said import FAIL, INVALIDATES, PASS, QUALIFIES, UNBOUNDED, UNVERIFIED, high, hold, low
 
 
 def case(*clients, figure="ops_per_s", busy=None, steady=None, latencies=()):

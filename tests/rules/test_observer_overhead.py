@@ -3,9 +3,9 @@
 from assay.audit.judge import examine
 from assay.records import Observations, State
 from assay.rules.observer_overhead import RULE
-from noise_cases import phase, run, series, trial_case
-from rows import each
-from said import FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
+from stage.noise_cases import phase, run, series, trial_case
+from stage.rows import each
+from stage.said import FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
 
 MS = 1_000_000
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from assay.records import LoadTotal, OperationTotal, Severity, State
 from assay.rules.offered_rate import RULE
 from audit.case_builder import DIRECTIONS, SECOND, Made, case_of
-from rows import each
-from said import ASKED, FAIL, NOT_ASKED, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import ASKED, FAIL, NOT_ASKED, UNVERIFIED, hold
 
 
 def case(*, count=1000, unstarted=0, waited_s=0.001, late=None, seconds=10.0, clients=1, flushes=0, **made):

@@ -3,8 +3,8 @@
 from assay.records import Claim, State
 from assay.rules.operations_by_type import RULE
 from audit.case_builder import Made, case_of
-from directory_cases import NAMELESS, loaded, reported
-from said import ASKED, FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, high, hold, low
+from stage.directory_cases import NAMELESS, loaded, reported
+from stage.said import ASKED, FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, high, hold, low
 
 EXACT = {"search": 4000, "entries": 4000, "bind": 0}
 

@@ -8,9 +8,9 @@ import pytest
 from assay import catalogue
 from assay.records import Change, Fact, FactClass, Observations, Severity, State, When
 from assay.rulekit.pairs import NOTEBOOK
-from comparison_cases import case
-from noise_cases import series
-from said import BOUNDED, FAIL, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.comparison_cases import case
+from stage.noise_cases import series
+from stage.said import BOUNDED, FAIL, PASS, QUALIFIES, UNVERIFIED, hold
 
 RULE = catalogue.find("rules", "order_effects")
 

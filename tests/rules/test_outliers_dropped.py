@@ -3,11 +3,11 @@ from dataclasses import replace
 
 import numpy as np
 
-import notebook_records as made
 from assay import catalogue
 from assay.records import Change, Outcome, Severity, State, Summary, VerdictState
-from comparison_cases import of_runs
-from rows import each
+from stage import notebook_records as made
+from stage.comparison_cases import of_runs
+from stage.rows import each
 
 RULE = catalogue.find("rules", "outliers_dropped")
 

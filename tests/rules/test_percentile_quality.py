@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from assay.records import Claim, Regime, Severity, State, Tier
 from assay.rules.percentile_quality import RULE, highest_rank, least
 from audit.case_builder import Made, case_of
-from rows import each
-from said import ASKED, FAIL, NOT_ASKED, NOTES, PASS, QUALIFIES, UNBOUNDED, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import ASKED, FAIL, NOT_ASKED, NOTES, PASS, QUALIFIES, UNBOUNDED, UNVERIFIED, hold
 
 DEVICE = Claim(tier=Tier.DEVICE)
 

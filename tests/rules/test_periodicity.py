@@ -8,7 +8,7 @@ import pytest
 from assay.records import Claim, LoadTotal, Regime, Severity, State
 from assay.rules.periodicity import RULE
 from audit.case_builder import Made, case_of, progress
-from said import PASS, UNVERIFIED, hold
+from stage.said import PASS, UNVERIFIED, hold
 
 
 def case(amounts, *, busy=None, figure="ops_per_s", regime=None, opened=False):

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from assay.records import Claim, Observations, Path, Severity, State
 from assay.rules.placement import RULE
-from noise_cases import phase, run, series, trial_case
-from rows import each
-from said import FAIL, PASS, hold
+from stage.noise_cases import phase, run, series, trial_case
+from stage.rows import each
+from stage.said import FAIL, PASS, hold
 
 
 def case(

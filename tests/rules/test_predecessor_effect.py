@@ -4,13 +4,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import notebook_records as made
 from assay import catalogue
 from assay.experiment import plan as planning
 from assay.records import Severity, State
-from comparison_cases import of_runs
-from said import FAIL, NOT_ASKED, PASS, hold
-from sizes import few_and_many
+from stage import notebook_records as made
+from stage.comparison_cases import of_runs
+from stage.said import FAIL, NOT_ASKED, PASS, hold
+from stage.sizes import few_and_many
 
 RULE = catalogue.find("rules", "predecessor_effect")
 

@@ -3,9 +3,9 @@
 from assay.records import Claim, State, Tier
 from assay.rules.protocol_client_cache import RULE
 from audit.case_builder import Made, case_of
-from rows import each
-from said import FAIL, INVALIDATES, NOT_ASKED, NOTES, UNBOUNDED, UNVERIFIED, high, hold
-from server_cases import served
+from stage.rows import each
+from stage.said import FAIL, INVALIDATES, NOT_ASKED, NOTES, UNBOUNDED, UNVERIFIED, high, hold
+from stage.server_cases import served
 
 SERVER = Claim(tier=Tier.SERVER_CACHE)
 

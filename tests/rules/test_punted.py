@@ -5,8 +5,8 @@ from dataclasses import replace
 from assay.records import Claim, Durability, OperationTotal, QueueTotal, Severity, State, Tier
 from assay.rules.punted import RULE
 from audit.case_builder import DIRECTIONS, Made, case_of
-from rows import each
-from said import ASKED, FAIL, NOT_ASKED, NOTES, PASS, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import ASKED, FAIL, NOT_ASKED, NOTES, PASS, UNVERIFIED, hold
 
 DEVICE = Claim(tier=Tier.DEVICE)
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from assay.records import CacheState, Claim, Direction, Durability, Regime, Severity, State, Tier
 from assay.rules.read_own_write import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
-from rows import each
-from said import ASKED, FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import ASKED, FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
 
 DEVICE, COLD = Claim(tier=Tier.DEVICE), Claim(regime=Regime.COLD)
 READ = Made(claim=DEVICE, resident_share=1.0, seen=Seen(storage_bytes=0))

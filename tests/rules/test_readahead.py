@@ -5,9 +5,9 @@ from dataclasses import replace
 from assay.records import Claim, Fact, FactClass, Regime, Severity, State, Tier, When
 from assay.rules.readahead import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
-from rows import each
-from said import FAIL, PASS, UNVERIFIED, hold
-from traced_cases import traced
+from stage.rows import each
+from stage.said import FAIL, PASS, UNVERIFIED, hold
+from stage.traced_cases import traced
 
 PLAIN = Made(operation="random_read", seen=Seen(storage_bytes=256 * MIB))
 AHEAD = but(PLAIN, storage_bytes=8 * 256 * MIB)

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from assay.records import ABSOLUTE, Claim, Path, State
 from assay.rules.receive_queue import RULE
-from network_cases import between, end
-from rows import each
-from said import FAIL, NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.network_cases import between, end
+from stage.rows import each
+from stage.said import FAIL, NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
 
 
 def case(lost, drops, received=61_784, gauges=(), **more):

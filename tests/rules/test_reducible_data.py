@@ -6,8 +6,8 @@ from assay.audit import limits
 from assay.records import Claim, Durability, Severity, State, Tier
 from assay.rules.reducible_data import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
-from rows import each
-from said import FAIL, INVALIDATES, PASS, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import FAIL, INVALIDATES, PASS, UNVERIFIED, hold
 
 DEVICE = Claim(tier=Tier.DEVICE)
 ENCODED = Seen(hole_bytes=0, encoded_bytes=256 * MIB, lower_bytes=6 * MIB, drain_bytes=2 * MIB)

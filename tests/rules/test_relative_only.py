@@ -1,11 +1,11 @@
 from dataclasses import replace
 
-import notebook_records as made
 from assay import catalogue
 from assay.records import Severity, State, WorkloadSpec
-from comparison_cases import case
-from rows import each
-from said import NOT_ASKED, PASS, hold
+from stage import notebook_records as made
+from stage.comparison_cases import case
+from stage.rows import each
+from stage.said import NOT_ASKED, PASS, hold
 
 RULE = catalogue.find("rules", "relative_only")
 

@@ -2,9 +2,9 @@ import dataclasses
 
 from assay.records import Claim, Measure, Observations, OperationTotal, Printed, State, WorkloadSpec
 from assay.rules.reproducible_verdict import RULE
-from noise_cases import phase, run, trial_case
-from rows import each
-from said import FAIL, NOTES, PASS, UNVERIFIED, hold
+from stage.noise_cases import phase, run, trial_case
+from stage.rows import each
+from stage.said import FAIL, NOTES, PASS, UNVERIFIED, hold
 
 KNOBS = {"argv": ("tool",), "parse": "regex", "pattern": r"rate (\d+)", "unit": "MB/s", "operation": "write"}
 

@@ -8,8 +8,8 @@ import pytest
 from assay.records import Claim, Direction, HostSpec, Limit, Path, Series, Severity, State, Tier
 from assay.rules.roofline import RULE
 from audit.case_builder import Made, case_of
-from rows import each
-from said import FAIL, NOT_ASKED, NOTES, hold
+from stage.rows import each
+from stage.said import FAIL, NOT_ASKED, NOTES, hold
 
 LIMIT = 50_000_000
 THROTTLED = (Limit(device="loop0", direction=Direction.READ, bytes_per_s=LIMIT, declared_by="d.limit"),)

@@ -2,9 +2,9 @@ import dataclasses
 
 from assay.records import Direction, Fact, FactClass, Factor, Observations, OperationTotal, Reading, Rung, Severity, State, When
 from assay.rules.semantic_parity import RULE
-from noise_cases import comparison_case, phase, run
-from rows import each
-from said import FAIL, INVALIDATES, PASS, UNVERIFIED, hold
+from stage.noise_cases import comparison_case, phase, run
+from stage.rows import each
+from stage.said import FAIL, INVALIDATES, PASS, UNVERIFIED, hold
 
 TARGET = Factor(path="target", levels=("a", "b"))
 TRIED = {"semantics.access_time": "never", "semantics.names": "upper and lower case differ"}

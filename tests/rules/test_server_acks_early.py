@@ -6,10 +6,10 @@ from dataclasses import replace
 from assay.records import Claim, Direction, Durability, Server, ServerNode, Severity, Span, State
 from assay.rules.server_acks_early import RULE
 from audit.case_builder import MIB, SECOND, Made, Seen, case_of
-from directory_cases import loaded, reported, series_of
-from rows import each
-from said import ASKED, FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, UNVERIFIED, hold
-from server_cases import counted, gauge, served
+from stage.directory_cases import loaded, reported, series_of
+from stage.rows import each
+from stage.said import ASKED, FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, UNVERIFIED, hold
+from stage.server_cases import counted, gauge, served
 
 TIMES = (-1000, SECOND + 1000, 2 * SECOND)
 """Looks at arming, after the last answer, and after the drain."""

@@ -3,9 +3,9 @@
 from assay.records import Claim, Severity, State, Tier
 from assay.rules.server_cpu import RULE
 from audit.case_builder import SECOND, Made, case_of
-from rows import each
-from said import NOT_ASKED, NOTES, PASS, UNBOUNDED, UNVERIFIED, hold
-from server_cases import served
+from stage.rows import each
+from stage.said import NOT_ASKED, NOTES, PASS, UNBOUNDED, UNVERIFIED, hold
+from stage.server_cases import served
 
 DEVICE = Claim(tier=Tier.DEVICE)
 

@@ -4,10 +4,10 @@ from assay.records import Claim, Direction, State, Tier
 from assay.rules.client_page_cache import RULE as CLIENT
 from assay.rules.server_page_cache import RULE
 from audit.case_builder import MIB, Made, Seen, case_of
-from directory_cases import NAMELESS, loaded, reported
-from rows import each
-from said import ASKED, FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, high, hold
-from server_cases import served
+from stage.directory_cases import NAMELESS, loaded, reported
+from stage.rows import each
+from stage.said import ASKED, FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, high, hold
+from stage.server_cases import served
 
 DEVICE, SERVER = Claim(tier=Tier.DEVICE), Claim(tier=Tier.SERVER_CACHE)
 GOT = {"read.bytes": 256.0 * MIB}

@@ -6,10 +6,10 @@ from assay.catalogue import find
 from assay.records import Claim, Measure, Severity, State
 from assay.rulekit.findings import found
 from assay.rules.server_parity import RULE
-from comparison_cases import case as comparison
-from rows import each
-from said import FAIL, INVALIDATES, PASS, hold
-from server_cases import SERVER, served
+from stage.comparison_cases import case as comparison
+from stage.rows import each
+from stage.said import FAIL, INVALIDATES, PASS, hold
+from stage.server_cases import SERVER, served
 
 UNKNOWN = State.UNVERIFIED
 RULES = {

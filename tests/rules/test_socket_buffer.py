@@ -4,9 +4,9 @@ import pytest
 
 from assay.records import State
 from assay.rules.socket_buffer import RULE
-from network_cases import SECOND, SECONDS, SERVER_PID, between, connection, end
-from rows import each
-from said import ASKED, NOT_ASKED, PASS, UNVERIFIED, hold
+from stage.network_cases import SECOND, SECONDS, SERVER_PID, between, connection, end
+from stage.rows import each
+from stage.said import ASKED, NOT_ASKED, PASS, UNVERIFIED, hold
 
 TIME = SECONDS * SECOND
 KIB = 1024

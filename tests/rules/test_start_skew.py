@@ -12,7 +12,7 @@ from assay.measures import latency
 from assay.records import Claim, DrillEnd, Durability, HostClock, PhaseHost, Role, Severity, State
 from assay.rules.start_skew import RULE
 from audit.case_builder import Made, case_of
-from said import FAIL, INVALIDATES, NOT_ASKED, PASS, QUALIFIES, UNBOUNDED, high, hold, low
+from stage.said import FAIL, INVALIDATES, NOT_ASKED, PASS, QUALIFIES, UNBOUNDED, high, hold, low
 
 
 def judged(starts, ends):

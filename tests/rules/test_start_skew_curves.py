@@ -10,7 +10,7 @@ from assay.catalogue import ComparisonCase
 from assay.records import Claim, Comparison, Conclusion, Observations, Plan, Run, Series, Severity, State
 from assay.rules.start_skew_curves import RULE
 from audit.case_builder import SECOND, Made, experiment_of, measure_of, observations_of, run_of
-from said import PASS, hold
+from stage.said import PASS, hold
 
 POINTS = 20
 OBJECTS = 20_000

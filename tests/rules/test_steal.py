@@ -10,10 +10,10 @@ from assay.hosts.local import Local
 from assay.observers.cpu import OBSERVER
 from assay.records import Edge, Observations, Severity, State, Subject, missing_on
 from assay.rules.steal import RULE
-from noise_cases import phase, run, series, trial_case
-from observer_looks import look
-from rows import each
-from said import FAIL, PASS, QUALIFIES, UNBOUNDED, UNVERIFIED, high, hold
+from stage.noise_cases import phase, run, series, trial_case
+from stage.observer_looks import look
+from stage.rows import each
+from stage.said import FAIL, PASS, QUALIFIES, UNBOUNDED, UNVERIFIED, high, hold
 
 TICKS = range(-1, 12)
 

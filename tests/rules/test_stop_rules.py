@@ -5,12 +5,12 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-import notebook_records as made
 from assay import catalogue
 from assay.records import Severity, State, StopRule
-from comparison_cases import case
-from rows import each
-from said import PASS, UNVERIFIED, hold
+from stage import notebook_records as made
+from stage.comparison_cases import case
+from stage.rows import each
+from stage.said import PASS, UNVERIFIED, hold
 
 RULE = catalogue.find("rules", "stop_rules")
 SECOND = 10**9

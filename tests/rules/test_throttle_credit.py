@@ -5,8 +5,8 @@ from dataclasses import replace
 from assay.records import Claim, Direction, Limit, Reading, Rung, Span, State, Tier
 from assay.rules.throttle_credit import RULE
 from audit.case_builder import SECOND, Made, case_of
-from rows import each
-from said import NOT_ASKED, QUALIFIES, UNBOUNDED, UNVERIFIED, high, hold, low
+from stage.rows import each
+from stage.said import NOT_ASKED, QUALIFIES, UNBOUNDED, UNVERIFIED, high, hold, low
 
 SLOW = Limit(device="loop0", direction=Direction.WRITE, ops_per_s=2000, declared_by="d.limit")
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from assay.records import Claim, Direction, EngineCost, Rung, Severity, State, Tier
 from assay.rules.throughput_without_work import RULE
 from audit.case_builder import MIB, Made, Seen, case_of, reading
-from directory_cases import loaded
-from rows import each
-from said import ASKED, FAIL, INVALIDATES, NOT_ASKED, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.directory_cases import loaded
+from stage.rows import each
+from stage.said import ASKED, FAIL, INVALIDATES, NOT_ASKED, PASS, QUALIFIES, UNVERIFIED, hold
 
 GIB = 1 << 30
 

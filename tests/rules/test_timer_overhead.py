@@ -11,8 +11,8 @@ from assay.audit import limits
 from assay.records import EngineCost, Histogram, LoadTotal, State, WorkloadSpec
 from assay.rules.timer_overhead import RULE
 from audit.case_builder import Made, case_of
-from rows import each
-from said import FAIL, PASS, QUALIFIES, UNVERIFIED, high, hold, low
+from stage.rows import each
+from stage.said import FAIL, PASS, QUALIFIES, UNVERIFIED, high, hold, low
 
 LIMITS = limits.thresholds("G07")
 

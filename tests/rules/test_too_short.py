@@ -5,8 +5,8 @@ from dataclasses import replace
 from assay.records import Claim, Regime, State, SteadyState
 from assay.rules.too_short import RULE
 from audit.case_builder import Made, case_of
-from rows import each
-from said import FAIL, INVALIDATES, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import FAIL, INVALIDATES, PASS, QUALIFIES, UNVERIFIED, hold
 
 
 def judged(seconds, count=20_000, figure="ops_per_s"):

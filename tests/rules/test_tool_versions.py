@@ -2,8 +2,8 @@ import dataclasses
 
 from assay.records import Fact, FactClass, Factor, Observations, State, When
 from assay.rules.tool_versions import RULE
-from noise_cases import comparison_case, run
-from said import FAIL, NOTES, PASS, UNVERIFIED, hold
+from stage.noise_cases import comparison_case, run
+from stage.said import FAIL, NOTES, PASS, UNVERIFIED, hold
 
 TARGET = Factor(path="target", levels=("a", "b"))
 

@@ -2,10 +2,10 @@ import dataclasses
 
 from assay.records import Factor, Observations, Severity, State, TargetSpec, WorkloadSpec
 from assay.rules.tuning_parity import RULE
-from network_cases import between, connection, end
-from noise_cases import comparison_case, run
-from rows import each
-from said import FAIL, NOTES, PASS, hold
+from stage.network_cases import between, connection, end
+from stage.noise_cases import comparison_case, run
+from stage.rows import each
+from stage.said import FAIL, NOTES, PASS, hold
 
 TARGET = Factor(path="target", levels=("a", "b"))
 SIZE = {"filesystem": "ext4", "size": 1 << 30}

@@ -1,11 +1,11 @@
 from dataclasses import replace
 
-import notebook_records as made
 from assay import catalogue
 from assay.records import Load, LoadTotal, State
-from comparison_cases import case
-from rows import each
-from said import FAIL, INVALIDATES, PASS, UNVERIFIED, hold
+from stage import notebook_records as made
+from stage.comparison_cases import case
+from stage.rows import each
+from stage.said import FAIL, INVALIDATES, PASS, UNVERIFIED, hold
 
 RULE = catalogue.find("rules", "unlike_loads")
 SECOND = 10**9

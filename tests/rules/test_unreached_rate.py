@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from assay.records import Action, Event, Severity, State
 from assay.rules.unreached_rate import RULE
-from network_cases import SECOND, SECONDS, SERVER_PID, between
-from rows import each
-from said import ASKED, FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
+from stage.network_cases import SECOND, SECONDS, SERVER_PID, between
+from stage.rows import each
+from stage.said import ASKED, FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
 
 TIME = SECONDS * SECOND
 RATE = 125_000_000

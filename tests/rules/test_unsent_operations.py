@@ -2,9 +2,9 @@
 
 from assay.records import Severity, State
 from assay.rules.unsent_operations import RULE
-from operation_cases import asked, series
-from rows import each
-from said import FAIL, NOTES, PASS, UNVERIFIED, hold
+from stage.operation_cases import asked, series
+from stage.rows import each
+from stage.said import FAIL, NOTES, PASS, UNVERIFIED, hold
 
 
 @each("server", {"search": 20}, None)

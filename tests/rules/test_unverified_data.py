@@ -5,7 +5,7 @@ from dataclasses import replace
 from assay.records import Direction, EngineError, Severity, State, WorkloadSpec
 from assay.rules.unverified_data import RULE
 from audit.case_builder import DIRECTIONS, Made, case_of, run_of
-from rows import each
+from stage.rows import each
 
 
 def phase(name, operation, wrong=0):

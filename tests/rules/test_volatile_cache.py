@@ -6,8 +6,8 @@ from assay.audit import limits
 from assay.records import Claim, Durability, Fact, FactClass, Severity, State, When
 from assay.rules.volatile_cache import RULE
 from audit.case_builder import Made, Seen, but, case_of
-from rows import each
-from said import FAIL, PASS, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import FAIL, PASS, UNVERIFIED, hold
 
 STABLE = Claim(durability=Durability.STABLE_MEDIA)
 WRITE = Made(operation="write", claim=STABLE, drain_s=0.1, seen=Seen(flushes=100))

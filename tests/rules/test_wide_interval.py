@@ -5,9 +5,9 @@ import numpy as np
 
 from assay import catalogue
 from assay.records import Conclusion, Method, Severity, State
-from comparison_cases import case
-from rows import each
-from said import ASKED, PASS, UNBOUNDED, hold
+from stage.comparison_cases import case
+from stage.rows import each
+from stage.said import ASKED, PASS, UNBOUNDED, hold
 
 RULE = catalogue.find("rules", "wide_interval")
 

@@ -3,7 +3,7 @@
 from assay.records import Claim, Tier
 from assay.rules.working_set import RULE
 from audit.case_builder import MIB, Made, Seen, case_of
-from said import FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
+from stage.said import FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
 
 
 def case(knobs=None, **seen):

@@ -2,9 +2,9 @@ import dataclasses
 
 from assay.records import Direction, Factor, Observations, OperationTotal, Severity, State, StopRule
 from assay.rules.workload_parity import RULE
-from noise_cases import comparison_case, phase, run
-from rows import each
-from said import PASS, hold
+from stage.noise_cases import comparison_case, phase, run
+from stage.rows import each
+from stage.said import PASS, hold
 
 TARGET = Factor(path="target", levels=("a", "b"))
 MOVES = {"read": Direction.READ, "write": Direction.WRITE}

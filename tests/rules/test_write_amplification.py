@@ -5,8 +5,8 @@ from dataclasses import replace
 from assay.records import Claim, Severity, State, Tier
 from assay.rules.write_amplification import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
-from rows import each
-from said import ASKED, NOT_ASKED, PASS, UNVERIFIED, hold
+from stage.rows import each
+from stage.said import ASKED, NOT_ASKED, PASS, UNVERIFIED, hold
 
 PLAIN = Made(operation="write", drain_s=0.1, seen=Seen(lower_bytes=200 * MIB, drain_bytes=60 * MIB))
 STACK = ("loop0", "vda")

@@ -2,8 +2,8 @@
 
 from assay.records import State
 from assay.rules.zerocopy_copied import RULE
-from network_cases import between, connection, end
-from said import FAIL, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.network_cases import between, connection, end
+from stage.said import FAIL, PASS, QUALIFIES, UNVERIFIED, hold
 
 
 def judged(zerocopy):

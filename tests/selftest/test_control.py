@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-import notebook_records as made
 from assay.experiment.read import Control
 from assay.records import Outcome, Results, Severity, VerdictState
 from assay.selftest.control import false_alarms, findings, spoiled
-from rows import each
+from stage import notebook_records as made
+from stage.rows import each
 
 LIE, TWIN = {"target": "ext4"}, {"target": "xfs"}
 

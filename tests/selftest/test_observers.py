@@ -10,7 +10,7 @@ from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Conclusion
 from assay.selftest import Request
 from assay.selftest import observers as paired
-from rows import each
+from stage.rows import each
 
 SHORT = {"a short load": ('kind = "null"\nduration = "60 ms"', "null")}
 

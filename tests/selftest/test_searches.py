@@ -7,7 +7,7 @@ import pytest
 
 from assay.hosts.local import Local
 from assay.selftest import Request, observers, searches
-from dsio_stage import WHY_NOT
+from stage.dsio_stage import WHY_NOT
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="capturing needs root")
 SERVER = pytest.mark.skipif(searches.obstacle(Local()) is not None, reason="needs slapd and ldap-utils")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay.experiment import plan
 from assay.selftest import sound
 from assay.selftest.sound import SoundResults, Tried, share
-from assay_process import Bench
+from stage.assay_process import Bench
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make and mount file systems")
 RULES = ("D01", "E05", "N02", "T01")

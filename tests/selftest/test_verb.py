@@ -15,8 +15,8 @@ from assay.records import Finding, Severity, State
 from assay.selftest import counts, lies
 from assay.selftest.control import Heard
 from assay.selftest.counts import TRIES, ControlOutcome, Judgement, NamedControl, Side, remarks, settled, tally
-from assay_process import Bench, as_nobody, wait_until
-from rows import each
+from stage.assay_process import Bench, as_nobody, wait_until
+from stage.rows import each
 
 CONTROL = Control(rule="T01", measure="w.read.bytes_per_s", fail={"w.cache": "warm"}, passes={"w.cache": "cold"}, needs=())
 BLIND = Control(rule="T01", measure="w.read.bytes_per_s", fail={}, passes={}, needs=(), says="unverified")

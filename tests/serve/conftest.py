@@ -2,9 +2,9 @@
 
 import pytest
 
-import cli_notebook
-from assay_process import Bench, kill
-from served_notebook import served
+from stage import cli_notebook
+from stage.assay_process import Bench, kill
+from stage.served_notebook import served
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")

@@ -2,8 +2,8 @@
 
 import socket
 
-from cli_notebook import NAME
-from served_notebook import cookies
+from stage.cli_notebook import NAME
+from stage.served_notebook import cookies
 
 PAGES = (
     *("/", f"/experiment/{NAME}", f"/experiment/{NAME}/live", f"/experiment/{NAME}/live/now", f"/experiment/{NAME}/report"),

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-import cli_notebook
 from assay.notebook.store import Store
 from assay.serve.app import NotebookSite, own_file
 from assay.serve.shelf import Shelf
-from cli_notebook import NAME
 from report.conftest import browser  # noqa: F401 - a fixture
 from report.test_geometry import CUT
-from served_notebook import served
+from stage import cli_notebook
+from stage.cli_notebook import NAME
+from stage.served_notebook import served
 
 RUNNING = {"trial": 1, "attempt": 1, "workload": "w", "phase": "write", "event": "running"}
 BRIGHT = "Number(getComputedStyle(document.body).backgroundColor.match(/[0-9]+/)[0]) > 128"

@@ -7,15 +7,15 @@ import time
 
 import pytest
 
-import cli_notebook
-import notebook_records as made
 from assay.hosts.local import Local
 from assay.laboratory.campaign import LiveRows
 from assay.machine import notebook_watchers
 from assay.notebook import index
 from assay.notebook.store import Store
 from assay.serve.live import Feed
-from served_notebook import served
+from stage import cli_notebook
+from stage import notebook_records as made
+from stage.served_notebook import served
 
 FILE = """
 title = "Some writes"

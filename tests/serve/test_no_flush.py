@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
-import cli_notebook
 from assay.notebook.store import Store
-from cli_notebook import NAME
-from served_notebook import served
+from stage import cli_notebook
+from stage.cli_notebook import NAME
+from stage.served_notebook import served
 
 SOURCE = """
 #define _GNU_SOURCE

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import cli_notebook
 from assay.notebook import files, layout
 from assay.notebook.annotations import Remark, annotate
 from assay.serve import confined
-from assay_process import Bench, kill
-from cli_notebook import NAME
-from served_notebook import served
+from stage import cli_notebook
+from stage.assay_process import Bench, kill
+from stage.cli_notebook import NAME
+from stage.served_notebook import served
 
 CANARY = "canary-4711-of-another-user"
 ROUTES = (

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay_process import wait_until
-from served_notebook import served
+from stage.assay_process import wait_until
+from stage.served_notebook import served
 
 
 def test_a_signal_ends_it_cleanly_and_it_writes_nothing_into_the_notebook(bench, lab, subtests):

@@ -10,13 +10,13 @@ from urllib.parse import quote, urljoin
 
 import pytest
 
-import cli_notebook
 from assay.notebook import trash
 from assay.notebook.annotations import Remark, annotate
 from assay.notebook.store import Store
-from assay_process import Bench
-from cli_notebook import NAME
-from served_notebook import served
+from stage import cli_notebook
+from stage.assay_process import Bench
+from stage.cli_notebook import NAME
+from stage.served_notebook import served
 
 pytest.importorskip("starlette")
 from starlette.requests import Request

@@ -27,7 +27,7 @@ from assay.settings.load import (
     timed_mistakes,
 )
 from assay.trial.steady import CELLS
-from rows import each
+from stage.rows import each
 
 SECOND = 10**9
 MS = 10**6

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay.errors import InputErrors
 from assay.settings import profiles
 from assay.settings.profiles import WHOLE, parse, read, shipped
-from rows import each
+from stage.rows import each
 
 GOOD = """\
 title = "Mine"

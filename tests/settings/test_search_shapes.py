@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assay.settings import filter_tree, search_shapes
 from assay.settings.search_shapes import ShapeError
-from rows import each
+from stage.rows import each
 
 BASE = "dc=example,dc=com"
 PEOPLE = 20_000

@@ -9,7 +9,7 @@ from assay.errors import InputErrors
 from assay.settings import size_distributions
 from assay.settings.size_distributions import SizeClass
 from assay.units import Unit
-from rows import each
+from stage.rows import each
 
 HEAD = 'title = "a"\nsource = "b"\n'
 

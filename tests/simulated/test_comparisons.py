@@ -14,8 +14,6 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-import cli_notebook
-import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.experiment import outlook as forecast
@@ -24,7 +22,9 @@ from assay.laboratory.results import judged_anew
 from assay.notebook import read
 from assay.notebook.store import Store
 from assay.records import Conclusion, Observations
-from sizes import few_and_many, first_and_all
+from stage import cli_notebook
+from stage import notebook_records as made
+from stage.sizes import few_and_many, first_and_all
 
 MATTERS = 0.05
 CV = 0.03

@@ -12,14 +12,14 @@ from functools import cache
 
 import numpy as np
 
-import notebook_records as made
 from assay.cli import compare
 from assay.experiment import plan as planning
 from assay.laboratory.results import answered
 from assay.records import Observations, Results, State
 from assay.report import markdown, page
 from assay.report.galleries import Pictures
-from sizes import few_and_many
+from stage import notebook_records as made
+from stage.sizes import few_and_many
 
 BLOCKS = 16
 RULES = ("S03", "S04", "S05", "S07")

@@ -11,12 +11,12 @@ from itertools import count
 
 import numpy as np
 
-import notebook_records as made
 from assay.experiment import plan as planning
 from assay.experiment.plan import Standing
 from assay.records import Precision
 from assay.statistics.contrast import Contrast, interval
-from sizes import few_and_many
+from stage import notebook_records as made
+from stage.sizes import few_and_many
 
 WANTED = 0.05
 SETS = few_and_many("sets", 300, 2500)

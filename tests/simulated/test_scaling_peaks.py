@@ -11,12 +11,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.analysis.scaling.law import scaling
 from assay.records import Factor, Observations, ScalingKind, Series, Shape
-from sizes import few_and_many
+from stage import notebook_records as made
+from stage.sizes import few_and_many
 
 NUMBERS = (1, 2, 4, 8, 16, 32)
 NOISE = 0.03

@@ -9,7 +9,7 @@ from assay.analysis import steady_state
 from assay.analysis.steady_state import Values
 from assay.records import Course, CourseKind, CourseState
 from assay.statistics.steadiness import FALSE_ALARM_SHARE
-from sizes import few_and_many
+from stage.sizes import few_and_many
 
 SETS = few_and_many("sets", 50, 200)
 BARE = Course(run="0001/1", measure="w.o.ops_per_s", kind=CourseKind.RATE, unit="1/s", state=CourseState.UNKNOWN, start_ns=0)

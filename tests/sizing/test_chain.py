@@ -4,7 +4,7 @@ import pytest
 
 from assay.sizing.chain import Speed, media, random_ops_per_s, speed_of
 from assay.units import Refusal
-from rows import each
+from stage.rows import each
 
 
 @each(

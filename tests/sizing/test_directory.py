@@ -7,8 +7,8 @@ import pytest
 from assay.errors import InputErrors
 from assay.sizing import read, wording
 from assay.sizing.sized import WRITER, size
-from rows import each
 from sizing.test_read import nowhere
+from stage.rows import each
 
 ROW = {
     "count": 1000,

@@ -6,7 +6,7 @@ from assay.errors import InputErrors
 from assay.sizing import read, wording
 from assay.sizing.sized import size
 from assay.units import Refusal, Unit
-from rows import each
+from stage.rows import each
 
 PORT = """
 [load]

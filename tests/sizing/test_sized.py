@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.sizing.chain import ChainLoad, ChainPart, Layout, MeasuredLimit, PartChain, Speed, Upgrade, random_ops_per_s, speed_of
 from assay.sizing.sized import limit, nominal, size, survives
-from rows import each
+from stage.rows import each
 
 TEXTS = (
     "2 x 2GFC",

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.statistics.autocorrelation import LEAST_PERIODIC, correlations, cycle, detrended, serial
-from rows import each
-from sizes import chance, few_and_many
+from stage.rows import each
+from stage.sizes import chance, few_and_many
 
 
 def autoregressive(correlation, n, draw):

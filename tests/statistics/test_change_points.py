@@ -9,8 +9,8 @@ import pytest
 from assay.statistics.autocorrelation import correlation_time
 from assay.statistics.intervals import LEAST_BATCHES, batch_means
 from assay.statistics.steadiness import FALSE_ALARM_SHARE, LEAST_VALUES, change_points, detectable, mser5
-from rows import each
-from sizes import chance, few_and_many
+from stage.rows import each
+from stage.sizes import chance, few_and_many
 
 
 def noise(name, count, correlation, kind="normal", spread=0.06):

@@ -23,8 +23,8 @@ from assay.statistics.contrast import (
     welch_ratio,
 )
 from assay.statistics.intervals import median_interval, sign_test
-from rows import each
-from sizes import chance, few_and_many
+from stage.rows import each
+from stage.sizes import chance, few_and_many
 
 positive = st.floats(1e-6, 1e9)
 

@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.statistics.dip_test import CRITICAL, critical, dip, has_several_modes, modes
-from rows import each
-from sizes import chance, few_and_many
+from stage.rows import each
+from stage.sizes import chance, few_and_many
 
 
 def by_linear_programs(values):

@@ -8,8 +8,8 @@ import pytest
 
 from assay.statistics.contrast import interval
 from assay.statistics.effects import alone, conditional, contrasts, crossed
-from rows import each
-from sizes import few_and_many
+from stage.rows import each
+from stage.sizes import few_and_many
 
 FULL = tuple(itertools.product((0, 1), repeat=3))
 HALF = tuple(row for row in itertools.product((0, 1), repeat=4) if sum(row) % 2 == 0)

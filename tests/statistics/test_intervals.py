@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.statistics.intervals import LEAST, arithmetic_mean, geometric_mean, proportion, values_within
-from rows import each
+from stage.rows import each
 
 
 def test_known_values_and_those_without_an_interval():

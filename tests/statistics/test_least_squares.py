@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.statistics.least_squares import correlation, trend, two_way
-from rows import each
+from stage.rows import each
 
 
 def test_the_slope_is_that_of_scipy():

@@ -16,8 +16,8 @@ from assay.statistics.queueing import (
     used_by,
     waiting_share,
 )
-from rows import each
-from sizes import few_and_many
+from stage.rows import each
+from stage.sizes import few_and_many
 
 TRUE = (0.05, 20e-6, 90e-6)
 MIXES = {"reads": (9000.0, 1000.0), "even": (4000.0, 4000.0), "writes": (600.0, 6000.0), "few": (900.0, 300.0)}

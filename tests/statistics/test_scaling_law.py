@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.statistics.scaling_law import CurveValue, band, crossings, laws, misfit, peak_interval
-from rows import each
-from sizes import few_and_many
+from stage.rows import each
+from stage.sizes import few_and_many
 
 LEVELS = (1, 2, 4, 8, 16, 32)
 

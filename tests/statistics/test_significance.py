@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.statistics.significance import LEVEL, POWER, Design, alike, dunnett, exceeded, holm, log_effect, noncentrality
-from rows import each
-from sizes import few_and_many
+from stage.rows import each
+from stage.sizes import few_and_many
 
 
 @each("blocks share", (3, 0.149), (5, 0.074), (10, 0.043))

@@ -25,7 +25,7 @@ from assay.statistics.steadiness import (
     segments,
     steadiness,
 )
-from rows import each
+from stage.rows import each
 
 
 def against(values):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from assay import units
 from assay.survey import bands
 from assay.survey.bands import AGE_BANDS, DAY_NS, SIZE_BANDS
-from rows import each
+from stage.rows import each
 
 
 def test_bands_join_without_gap_and_have_different_names():

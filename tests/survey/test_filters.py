@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from assay.survey.bands import DAY_NS
 from assay.survey.filters import FileTime, Filters, Words, keeper, resolve
-from rows import each
-from survey_trees import NOW_NS, distribution, made
+from stage.rows import each
+from stage.survey_trees import NOW_NS, distribution, made
 
 
 def nobody(name):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay.survey.bands import AGE_BANDS, DAY_NS, SIZE_BANDS
 from assay.survey.filters import FileTime, Filters, keeper
 from assay.survey.result import Counting, reaching
-from survey_trees import NOW_NS, distribution, made
+from stage.survey_trees import NOW_NS, distribution, made
 
 
 def status(time_ns, size, blocks=0, *, nlink=1, inode=1):

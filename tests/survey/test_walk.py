@@ -9,8 +9,8 @@ import pytest
 
 from assay.survey import walk
 from assay.survey.filters import printable
-from rows import each
-from survey_trees import made, mounted, walked
+from stage.rows import each
+from stage.survey_trees import made, mounted, walked
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
 

@@ -16,8 +16,8 @@ from assay.survey import result, wording
 from assay.survey.bands import AGE_BANDS, DAY_NS
 from assay.survey.filters import FileTime, Filters, keeper
 from assay.survey.result import Counting, Survey, Trouble, Walked
-from rows import each
-from survey_trees import NOW_NS
+from stage.rows import each
+from stage.survey_trees import NOW_NS
 
 MET = Walked(directories=3, others=0, vanished=0, unread=0, first_unread=(), elsewhere=0, first_elsewhere=(), touched=0)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from served_stage import ServedBench
-from targets_host import placing
+from stage.served_stage import ServedBench
+from stage.targets_host import placing
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from assay import catalogue, plain
 from assay.errors import RefusedError, TrialError, UsageError
 from assay.records import Place, Server, ServerNode
 from assay.undo.ledger import Ledger
-from targets_host import HOST, setting
+from stage.targets_host import HOST, setting
 
 TARGET = catalogue.find("targets", "commands")
 
@@ -125,7 +125,7 @@ def test_teardown_runs_after_a_kill(tmp_path):
     done = tmp_path / "done"
     code = (
         "import os, sys\nsys.path.insert(0, sys.argv[1])\n"
-        "from targets_host import HOST, setting\nfrom assay import catalogue\nfrom assay.undo.ledger import Ledger\n"
+        "from stage.targets_host import HOST, setting\nfrom assay import catalogue\nfrom assay.undo.ledger import Ledger\n"
         "given = setting(Ledger(sys.argv[2]), '/tmp', path='/tmp', teardown=('touch', sys.argv[3]))\n"
         "catalogue.find('targets', 'commands').prepare(HOST, given)\nos.kill(os.getpid(), 9)\n"
     )

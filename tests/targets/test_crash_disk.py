@@ -9,8 +9,8 @@ from assay import catalogue
 from assay.errors import TrialError, UsageError
 from assay.machine import power
 from assay.records import Action
-from served_stage import family, marked, needs, needs_fuse, needs_root
-from targets_host import HOST, MIB, leftovers, placing
+from stage.served_stage import family, marked, needs, needs_fuse, needs_root
+from stage.targets_host import HOST, MIB, leftovers, placing
 
 TARGET = catalogue.find("targets", "crash_disk")
 SIZES = {"ext4": 64 * MIB, "xfs": 320 * MIB}

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-import against_c
 from assay import catalogue
 from assay.errors import RefusedError, UsageError
 from assay.hosts.local import Local
 from assay.undo.ledger import Ledger
-from assay_process import Bench
-from rows import each
-from targets_host import HOST, MIB, leftovers, needs_root, setting
+from stage import against_c
+from stage.assay_process import Bench
+from stage.rows import each
+from stage.targets_host import HOST, MIB, leftovers, needs_root, setting
 
 TARGET = catalogue.find("targets", "directory")
 FILES = 64 * (os.cpu_count() or 1)

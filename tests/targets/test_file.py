@@ -12,9 +12,9 @@ from assay.machine.ownership import Ownership
 from assay.records import EndpointKind, Experiment, Outcome, TargetSpec
 from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
-from rows import each
-from targets_host import HOST, MIB, needs_root, setting
-from trial_stage import bulk, engine, trial
+from stage.rows import each
+from stage.targets_host import HOST, MIB, needs_root, setting
+from stage.trial_stage import bulk, engine, trial
 
 TARGET = catalogue.find("targets", "file")
 

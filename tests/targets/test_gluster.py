@@ -5,8 +5,8 @@ import pytest
 from assay import catalogue
 from assay.machine import mounted
 from assay.records import TargetSpec
-from served_stage import fact, needs, needs_fuse, needs_root, trial_from_storage
-from targets_host import HOST, MIB, given
+from stage.served_stage import fact, needs, needs_fuse, needs_root, trial_from_storage
+from stage.targets_host import HOST, MIB, given
 
 TARGET = catalogue.find("targets", "gluster")
 

@@ -12,9 +12,9 @@ from assay.errors import TrialError
 from assay.machine import external_commands, mounted
 from assay.records import Action
 from assay.targets import iscsi
-from disk_stage import facts_of_a_shared_disk, trial_that_writes_behind
-from served_stage import SBIN, needs, needs_fuse, needs_root
-from targets_host import HOST, MIB
+from stage.disk_stage import facts_of_a_shared_disk, trial_that_writes_behind
+from stage.served_stage import SBIN, needs, needs_fuse, needs_root
+from stage.targets_host import HOST, MIB
 
 TARGET = catalogue.find("targets", "iscsi")
 KNOBS = {"size": 64 * MIB}

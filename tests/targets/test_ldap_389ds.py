@@ -9,9 +9,9 @@ from assay import catalogue
 from assay.errors import TrialError, UsageError
 from assay.machine import ldap, service
 from assay.targets import ldap_389ds
-from directory_stage import door, needs, people
-from rows import each
-from targets_host import HOST, MIB, placing
+from stage.directory_stage import door, needs, people
+from stage.rows import each
+from stage.targets_host import HOST, MIB, placing
 
 TARGET = catalogue.find("targets", "ldap_389ds")
 pytestmark = needs("ns-slapd", "ldapsearch", "openssl", "certutil")

@@ -8,9 +8,9 @@ from assay import catalogue
 from assay.errors import RefusedError, UsageError
 from assay.machine import ldap
 from assay.undo.ledger import Ledger
-from directory_stage import door, given, needs, people
-from rows import each
-from targets_host import HOST, placing
+from stage.directory_stage import door, given, needs, people
+from stage.rows import each
+from stage.targets_host import HOST, placing
 
 TARGET, SERVER = catalogue.find("targets", "ldap_existing"), catalogue.find("targets", "ldap_openldap")
 BASE = "dc=example,dc=com"

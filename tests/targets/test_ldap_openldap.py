@@ -9,9 +9,9 @@ from assay import catalogue
 from assay.errors import TrialError, UsageError
 from assay.machine import ldap, service
 from assay.targets import ldap_openldap
-from directory_stage import PEOPLE, door, needs, people
-from rows import each
-from targets_host import HOST, placing
+from stage.directory_stage import PEOPLE, door, needs, people
+from stage.rows import each
+from stage.targets_host import HOST, placing
 
 TARGET = catalogue.find("targets", "ldap_openldap")
 BASE = "dc=example,dc=com"

@@ -16,8 +16,8 @@ from assay.machine import line
 from assay.records import EndpointKind
 from assay.settings.paths import way
 from assay.undo.ledger import Ledger
-from assay_process import wait_until
-from targets_host import HOST, refused_elsewhere, setting
+from stage.assay_process import wait_until
+from stage.targets_host import HOST, refused_elsewhere, setting
 
 TARGET = catalogue.find("targets", "line")
 WAN = {"rate": 12_500_000, "delay": 2_000_000, "queue": 500_000, "framing": "ethernet"}
@@ -100,7 +100,7 @@ def test_a_line_ends_with_a_lab_that_is_killed(tmp_path):
         "import sys,time\n"
         f"sys.path.insert(0, {str(Path(__file__).parent.parent)!r})\n"
         "from dataclasses import replace\nfrom assay import catalogue\nfrom assay.undo.ledger import Ledger\n"
-        "from targets_host import HOST, setting\n"
+        "from stage.targets_host import HOST, setting\n"
         f"ledger = Ledger(__import__('pathlib').Path({str(tmp_path / 'ledger')!r}))\n"
         f"wanted = replace(setting(ledger, {str(tmp_path)!r}, through='wan'), paths={{'wan': {WAN!r}}})\n"
         "place = catalogue.find('targets', 'line').prepare(HOST, wanted)\n"

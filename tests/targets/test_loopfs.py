@@ -13,8 +13,8 @@ from assay.machine.filesystems import FILESYSTEMS
 from assay.machine.image import ELSEWHERE
 from assay.machine.stack import backing_file
 from assay.undo.ledger import Ledger
-from rows import each
-from targets_host import HOST, MIB, leftovers, needs_root, rules, setting
+from stage.rows import each
+from stage.targets_host import HOST, MIB, leftovers, needs_root, rules, setting
 
 TARGET = catalogue.find("targets", "loopfs")
 SIZES = {"ext4": 64 * MIB, "xfs": 320 * MIB, "btrfs": 128 * MIB}

@@ -11,10 +11,10 @@ from assay import catalogue, measures
 from assay.hosts.local import Local
 from assay.records import EndpointKind, Measure, Outcome, TargetSpec
 from assay.targets import middlebox
-from assay_process import Bench, kill, wait_until
-from ends_stage import conduct
-from rows import each
-from targets_host import HOST, given, needs_root
+from stage.assay_process import Bench, kill, wait_until
+from stage.ends_stage import conduct
+from stage.rows import each
+from stage.targets_host import HOST, given, needs_root
 
 TARGET = catalogue.find("targets", "middlebox")
 SECOND = 10**9

@@ -7,9 +7,9 @@ import pytest
 from assay import catalogue
 from assay.errors import TrialError
 from assay.machine import disk_client, mounted
-from disk_stage import facts_of_a_shared_disk, trial_that_writes_behind
-from served_stage import needs, needs_fuse, needs_root
-from targets_host import MIB
+from stage.disk_stage import facts_of_a_shared_disk, trial_that_writes_behind
+from stage.served_stage import needs, needs_fuse, needs_root
+from stage.targets_host import MIB
 
 TARGET = catalogue.find("targets", "nbd")
 KNOBS = {"size": 64 * MIB}

@@ -12,8 +12,8 @@ from assay.machine import mounted, nfs_clients
 from assay.machine.net_namespaces import NETWORK
 from assay.targets import nfs_existing
 from assay.undo.ledger import Ledger
-from served_stage import needs, needs_client, needs_fuse, needs_root
-from targets_host import HOST, leftovers, setting
+from stage.served_stage import needs, needs_client, needs_fuse, needs_root
+from stage.targets_host import HOST, leftovers, setting
 
 TARGET, SERVER = catalogue.find("targets", "nfs_existing"), catalogue.find("targets", "nfs_ganesha")
 SOME = {"address": "192.0.2.7", "export": "/x"}

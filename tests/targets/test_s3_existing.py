@@ -15,10 +15,10 @@ from assay.machine import s3
 from assay.records import CacheState, EndpointKind, Outcome, TargetSpec, WorkloadSpec
 from assay.targets import s3_versitygw
 from assay.undo.ledger import Ledger
-from assay_process import listens, wait_until
-from served_stage import NOTHING, SBIN, ServedBench, needs, versitygw
-from targets_host import HOST, MIB, refused_elsewhere, setting
-from trial_stage import HURRY
+from stage.assay_process import listens, wait_until
+from stage.served_stage import NOTHING, SBIN, ServedBench, needs, versitygw
+from stage.targets_host import HOST, MIB, refused_elsewhere, setting
+from stage.trial_stage import HURRY
 
 TARGET = catalogue.find("targets", "s3_existing")
 ACCESS, SECRET = "somebody", "else-s-secret-word"

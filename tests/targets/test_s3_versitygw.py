@@ -11,9 +11,9 @@ from assay.machine import s3
 from assay.records import EndpointKind, Outcome, TargetSpec, WorkloadSpec
 from assay.targets import s3_versitygw
 from assay.undo.ledger import Ledger
-from served_stage import NOTHING, WAN, ServedBench, carried_cold, fact, needs, needs_root, versitygw
-from targets_host import HOST, MIB, setting
-from trial_stage import HURRY
+from stage.served_stage import NOTHING, WAN, ServedBench, carried_cold, fact, needs, needs_root, versitygw
+from stage.targets_host import HOST, MIB, setting
+from stage.trial_stage import HURRY
 
 TARGET = catalogue.find("targets", "s3_versitygw")
 real = [pytest.mark.root, needs_root, needs("rclone", "ip", "nsenter")]

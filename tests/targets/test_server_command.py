@@ -11,9 +11,9 @@ from assay.errors import TrialError
 from assay.experiment import read
 from assay.records import EndpointKind, Outcome, TargetSpec, WorkloadSpec
 from assay.targets import server_command
-from served_stage import NOTHING, SBIN, WAN, carried_cold, fact, needs, needs_root
-from targets_host import HOST, MIB, placing
-from trial_stage import HURRY
+from stage.served_stage import NOTHING, SBIN, WAN, carried_cold, fact, needs, needs_root
+from stage.targets_host import HOST, MIB, placing
+from stage.trial_stage import HURRY
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = tomllib.loads((ROOT / "experiments" / "protocols.toml").read_text())["targets"]

@@ -13,9 +13,9 @@ from assay.machine.file_server import FileInstance
 from assay.machine.net_namespaces import NETWORK
 from assay.records import EndpointKind, Outcome, TargetSpec
 from assay.targets import sftp_openssh
-from served_stage import NOTHING, WAN, fact, needs, needs_fuse, needs_root, sshd, trial_from_storage
-from targets_host import HOST, MIB, given, placing, refused_elsewhere
-from trial_stage import bulk
+from stage.served_stage import NOTHING, WAN, fact, needs, needs_fuse, needs_root, sshd, trial_from_storage
+from stage.targets_host import HOST, MIB, given, placing, refused_elsewhere
+from stage.trial_stage import bulk
 
 TARGET = catalogue.find("targets", "sftp_openssh")
 pytestmark = [pytest.mark.root, needs_root, needs_fuse, needs("sshfs", "ssh", "ssh-keygen", "ip", "nsenter")]

@@ -5,9 +5,9 @@ import pytest
 from assay import catalogue
 from assay.machine import mounted
 from assay.records import Outcome, TargetSpec
-from served_stage import WAN, ServedBench, fact, needs, needs_fuse, needs_root, trial_from_storage
-from targets_host import HOST, MIB, given
-from trial_stage import bulk
+from stage.served_stage import WAN, ServedBench, fact, needs, needs_fuse, needs_root, trial_from_storage
+from stage.targets_host import HOST, MIB, given
+from stage.trial_stage import bulk
 
 TARGET = catalogue.find("targets", "smb_samba")
 real = needs("smbd", "testparm", "rclone", "fusermount", "ip", "nsenter")

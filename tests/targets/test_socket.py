@@ -6,8 +6,8 @@ import pytest
 
 from assay import catalogue
 from assay.records import EndpointKind
-from rows import each
-from targets_host import HOST, setting
+from stage.rows import each
+from stage.targets_host import HOST, setting
 
 TARGET = catalogue.find("targets", "socket")
 

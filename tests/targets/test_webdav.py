@@ -6,8 +6,8 @@ from assay import catalogue
 from assay.machine import mounted
 from assay.records import TargetSpec
 from assay.targets import webdav
-from served_stage import fact, needs, needs_fuse, needs_root, trial_from_storage
-from targets_host import HOST, given
+from stage.served_stage import fact, needs, needs_fuse, needs_root, trial_from_storage
+from stage.targets_host import HOST, given
 
 TARGET = catalogue.find("targets", "webdav")
 

@@ -7,8 +7,8 @@ import pytest
 
 from assay import catalogue
 from assay.records import Endpoint, EndpointKind
-from served_stage import alone, needs, needs_fuse, needs_root, own_mounts
-from targets_host import HOST, MIB, placing
+from stage.served_stage import alone, needs, needs_fuse, needs_root, own_mounts
+from stage.targets_host import HOST, MIB, placing
 
 TARGET = catalogue.find("targets", "zfs")
 KNOBS = {"size": 128 * MIB}

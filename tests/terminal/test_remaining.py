@@ -7,7 +7,7 @@ import pytest
 
 from assay.terminal.courses import Expected
 from assay.terminal.remaining import Remaining, TimeLeft, rounded
-from recorded_experiments import recorded
+from stage.recorded_experiments import recorded
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.ndjson"))
 

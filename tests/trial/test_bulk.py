@@ -8,7 +8,7 @@ from assay import measures
 from assay.audit import judge
 from assay.records import Claim, Direction, Event, Load, Measure, Outcome, Regime, Rung, State, VerdictState
 from assay.trial.harvest import judge as outcome_of
-from trial_stage import MIB, Laboratory, bulk, trial
+from stage.trial_stage import MIB, Laboratory, bulk, trial
 
 KIB = 1 << 10
 

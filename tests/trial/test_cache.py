@@ -13,7 +13,7 @@ from assay.errors import RefusedError
 from assay.hosts.local import Local
 from assay.records import CacheState, EndpointKind, PhasePlan, Place, Server, ServerNode
 from assay.trial import initial_state
-from trial_stage import HOST, MIB
+from stage.trial_stage import HOST, MIB
 
 DIRECTORY = catalogue.find("targets", "directory")
 

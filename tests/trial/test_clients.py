@@ -17,9 +17,9 @@ from assay.trial.fleet import Station
 from assay.trial.rendezvous import Rendezvous, Stage
 from assay.trial.silence import SilenceLimit, WaitLimits
 from assay.undo.ledger import Ledger
-from assay_process import wait_until
-from processes import ended, wait_ended
-from trial_stage import HOST, engine, fake
+from stage.assay_process import wait_until
+from stage.processes import ended, wait_ended
+from stage.trial_stage import HOST, engine, fake
 
 
 class Notes:

@@ -13,7 +13,7 @@ from assay.hosts.local import Local
 from assay.trial import clocks
 from assay.trial.clocks import DRIFT_PPM, WANDER_PPM, Clock, compare, compared, course
 from assay.trial.rendezvous import Rendezvous
-from trial_stage import engine
+from stage.trial_stage import engine
 
 MS = 10**6
 SECOND = 10**9

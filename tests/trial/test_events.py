@@ -6,7 +6,7 @@ from assay.errors import UsageError
 from assay.hosts.local import Local
 from assay.records import Action, EndpointKind, Event, Place
 from assay.trial.events import Events, TimedCommand, Ways, commands_of, values_of
-from assay_process import wait_until
+from stage.assay_process import wait_until
 
 PLACE = Place(target="disk", host="local", kind=EndpointKind.DIRECTORY, address="/d", private={"loop": "loop3"})
 

@@ -12,7 +12,7 @@ from assay.records import CacheState, Endpoint, EndpointKind, HostSpec, Measure,
 from assay.trial import fleet
 from assay.trial.fleet import Fleet, Station
 from assay.trial.runner import TrialRunner
-from trial_stage import HOST, MIB, Laboratory, bulk, engine, experiment, trial
+from stage.trial_stage import HOST, MIB, Laboratory, bulk, engine, experiment, trial
 
 OBSERVERS = ("block", "process_io", "page_cache", "memory", "clock", "environment")
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from assay.undo.ledger import Ledger
-from assay_process import wait_until
-from sizes import few_and_many
-from targets_host import HOST, leftovers, rules
+from stage.assay_process import wait_until
+from stage.sizes import few_and_many
+from stage.targets_host import HOST, leftovers, rules
 
 RATE = 49_999_007
 LAB = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
-from targets_host import HOST, MIB, setting
+from stage.targets_host import HOST, MIB, setting
 from assay import catalogue
 from assay.undo.ledger import Ledger
 from pathlib import Path

@@ -9,7 +9,7 @@ from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Station
 from assay.trial.rendezvous import Rendezvous, Stage
 from assay.undo.ledger import Ledger
-from trial_stage import HOST, engine
+from stage.trial_stage import HOST, engine
 
 CLIENTS = 64
 MOST_TRIES = 20

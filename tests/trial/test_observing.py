@@ -6,7 +6,7 @@ from assay import sampler
 from assay.records import Edge, Experiment, ObserveKind, ObserveSpec, Subject
 from assay.sampler import Sampler
 from assay.trial.observing import observing, watching
-from trial_stage import HOST
+from stage.trial_stage import HOST
 
 SPEC = ObserveSpec(name="x", hosts=("local",), argv=("sh", "-c", "echo 42 hits"), every_ns=10**9, pattern=r"(\d+) hits")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from assay import catalogue
 from assay.records import Endpoint, EndpointKind, FactClass, WorkloadSpec
 from assay.trial.trial_facts import fact_class, programs
-from trial_stage import HOST, Laboratory, bulk, command, trial
+from stage.trial_stage import HOST, Laboratory, bulk, command, trial
 
 
 def told(directory, *argv, **knobs):

@@ -8,7 +8,7 @@ from assay.hosts.local import Local
 from assay.records import EndpointKind, PhasePlan, Place
 from assay.trial import quiet
 from assay.trial.quiet import QuietWait
-from trial_stage import MIB
+from stage.trial_stage import MIB
 
 MS = 1_000_000
 PLACE = Place(target="t", host="local", kind=EndpointKind.DIRECTORY, address="/t", devices=("sda",))

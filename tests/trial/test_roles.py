@@ -11,7 +11,7 @@ from assay.trial.protocol import ClientStep, Kill, Send
 from assay.trial.rendezvous import Rendezvous, Stage
 from assay.trial.silence import WaitLimits
 from assay.trial.waves import Waves, addressed, filled
-from ends_stage import conduct
+from stage.ends_stage import conduct
 
 MS, SECOND = 10**6, 10**9
 PACE = WaitLimits()

@@ -23,8 +23,8 @@ from assay.measures import timelines
 from assay.records import CacheState, Direction, Edge, Event, Factor, Outcome, Rung, TargetSpec, WorkloadSpec
 from assay.trial.obstacles import cold_in_memory, needed_bytes
 from assay.trial.runner import TrialRunner
-from processes import wait_ended
-from trial_stage import HOST, MIB, Laboratory, bulk, command, engine, experiment, fake, trial
+from stage.processes import wait_ended
+from stage.trial_stage import HOST, MIB, Laboratory, bulk, command, engine, experiment, fake, trial
 
 SIZE = 8 * MIB
 
@@ -370,7 +370,7 @@ LAB = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from trial_stage import Laboratory, bulk, command, trial
+from stage.trial_stage import Laboratory, bulk, command, trial
 laboratory = Laboratory(Path(sys.argv[2]))
 lab = laboratory.lab(bulk(), command("c", "sleep", "600"))
 lab.install()

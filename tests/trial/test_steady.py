@@ -11,7 +11,7 @@ from assay import measures
 from assay.records import Measure, Outcome, StopRule
 from assay.trial.protocol import ClientState
 from assay.trial.steady import CELLS, SteadyWatch, is_steady
-from trial_stage import MIB, Laboratory, bulk, trial
+from stage.trial_stage import MIB, Laboratory, bulk, trial
 
 SECOND = 10**9
 START = 7 * SECOND

@@ -13,7 +13,7 @@ from assay import catalogue
 from assay.errors import TrialError
 from assay.records import CacheState, EndpointKind, PhasePlan, Place
 from assay.trial import initial_state
-from trial_stage import HOST
+from stage.trial_stage import HOST
 
 DIRECTORY = catalogue.find("targets", "directory")
 PLAN = PhasePlan(name="read", operations=("read",), directions={}, cache=CacheState.COLD)

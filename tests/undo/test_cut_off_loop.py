@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.undo.kinds import undo_one
-from targets_host import HOST
+from stage.targets_host import HOST
 
 needs_loop = pytest.mark.skipif(os.geteuid() != 0 or not Path("/dev/loop-control").exists(), reason="needs root and loop devices")
 

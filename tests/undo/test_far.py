@@ -15,10 +15,10 @@ from assay.hosts.channel import LocalChannel
 from assay.hosts.far import FarHost
 from assay.laboratory.session import engine_path
 from assay.undo.ledger import Ledger
-from assay_process import wait_until
-from processes import wait_ended
-from sizes import few_and_many
-from targets_host import HOST, leftovers
+from stage.assay_process import wait_until
+from stage.processes import wait_ended
+from stage.sizes import few_and_many
+from stage.targets_host import HOST, leftovers
 
 PATIENCE_S = 120.0
 """A busy machine is slow; how quick it is on an idle one is in benchmarks."""
@@ -55,7 +55,7 @@ CONTROLLER = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
 from pathlib import Path
-from targets_host import MIB, setting
+from stage.targets_host import MIB, setting
 from assay import catalogue
 from assay.undo.ledger import Ledger
 {FAR_ENDS}

@@ -21,7 +21,7 @@ from assay.hosts.local import Local
 from assay.machine import ownership
 from assay.undo.kinds import KINDS, process_state
 from assay.undo.ways_back import WAYS, escaped, way_back
-from assay_process import wait_until
+from stage.assay_process import wait_until
 
 HOST = Local()
 HOSTILE = [

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from assay.hosts import exits
-from assay_process import as_nobody, wait_until
-from watch_stage import DRIVER, MIB, SIZE, call, filled, moved, of, root, watched
+from stage.assay_process import as_nobody, wait_until
+from stage.watch_stage import DRIVER, MIB, SIZE, call, filled, moved, of, root, watched
 
 
 def test_a_cold_file_is_read_from_storage_and_a_warm_one_is_not(subtests, room):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import as_nobody, wait_until
-from mount_spaces import mount_space
-from watch_stage import DRIVER, MIB, filled, gauge, moved, of, root, watched
+from stage.assay_process import as_nobody, wait_until
+from stage.mount_spaces import mount_space
+from stage.watch_stage import DRIVER, MIB, filled, gauge, moved, of, root, watched
 
 
 @root

@@ -12,7 +12,7 @@ from assay.records.watched import Lived
 from assay.watch import invocations as several
 from assay.watch.invocations import CallReport
 from assay.watch.reports import at_once, programs
-from watch_stage import MIB, watched
+from stage.watch_stage import MIB, watched
 
 MS = 10**6
 READ, WRITE = frozenset({"read"}), frozenset({"write"})

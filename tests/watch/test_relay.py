@@ -12,7 +12,7 @@ import sys
 import time
 
 from assay.watch import relay
-from watch_stage import DRIVER, MIB, call, of, watched
+from stage.watch_stage import DRIVER, MIB, call, of, watched
 
 
 def test_output_is_passed_on_byte_for_byte_and_apart(room):

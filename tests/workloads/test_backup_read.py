@@ -14,7 +14,7 @@ from assay.hosts.local import Local
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, Outcome, Severity, State, StopRule, VerdictState
 from assay.selftest.control import measured
 from assay.workloads.backup_read import KNOBS, WORKLOAD
-from rows import each
+from stage.rows import each
 
 TEXT = """
 title = "A tree"

@@ -14,7 +14,7 @@ from assay import plain
 from assay.catalogue import Order, Pace
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, StopRule
 from assay.workloads.bulk_io import KNOBS, READS, WORKLOAD, WRITES
-from rows import each
+from stage.rows import each
 
 ENGINE = Path(__file__).parent.parent.parent / "src" / "assay" / "bin" / "assay-engine"
 MIB = 1 << 20

@@ -12,9 +12,9 @@ from assay.machine import nfs_clients
 from assay.measures import value
 from assay.records import CoherenceStep, Endpoint, EndpointKind, Measure, Outcome, Role, TargetSpec, WorkloadSpec
 from assay.workloads.coherence import SEEN, STEPS, WORKLOAD
-from rows import each
-from served_stage import NOTHING, ServedBench, needs, needs_fuse
-from trial_stage import HURRY
+from stage.rows import each
+from stage.served_stage import NOTHING, ServedBench, needs, needs_fuse
+from stage.trial_stage import HURRY
 
 SECOND = 10**9
 ONE_MOUNT = """

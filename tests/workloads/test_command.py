@@ -8,7 +8,7 @@ from assay.errors import EvidenceError, InputErrors, UsageError
 from assay.experiment import read
 from assay.records import CacheState, Direction, Endpoint, EndpointKind
 from assay.trial.harvest import reported
-from rows import each
+from stage.rows import each
 
 WORKLOAD = catalogue.find("workloads", "command")
 FIO = Path(__file__).parent.parent / "fixtures" / "output" / "fio-3.33-randread.json"

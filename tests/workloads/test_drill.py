@@ -24,8 +24,8 @@ from assay.records import (
     WorkloadSpec,
 )
 from assay.workloads.drill import WORKLOAD
-from rows import each
-from trial_stage import HURRY, Laboratory
+from stage.rows import each
+from stage.trial_stage import HURRY, Laboratory
 
 SECOND = 10**9
 

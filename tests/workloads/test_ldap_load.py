@@ -6,7 +6,7 @@ from assay.catalogue import Order
 from assay.errors import UsageError
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, StopRule
 from assay.workloads.ldap_load import WORKLOAD
-from rows import each
+from stage.rows import each
 
 BASE = "dc=example,dc=com"
 PEOPLE = f"uid=u{{key:08d}},ou=people,{BASE}"

@@ -16,9 +16,9 @@ from assay import plain
 from assay.catalogue import Order, Pace
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, Outcome, StopRule, WorkloadSpec
 from assay.workloads.metadata import CREATES, KNOBS, LISTS, LOOKUPS, OPERATIONS, REMOVES, WORKLOAD
-from rows import each
-from trial_stage import HURRY, Laboratory
-from trial_stage import engine as engine_path
+from stage.rows import each
+from stage.trial_stage import HURRY, Laboratory
+from stage.trial_stage import engine as engine_path
 
 SIZES = """
 title = "Few"

@@ -3,8 +3,8 @@
 from assay.catalogue import Order
 from assay.records import Direction, Endpoint, EndpointKind, Outcome, Role
 from assay.workloads.net_rr import WORKLOAD
-from ends_stage import conduct
-from rows import each
+from stage.ends_stage import conduct
+from stage.rows import each
 
 
 def phase(clients=1, **knobs):

@@ -3,7 +3,7 @@
 from assay.catalogue import Order, Pace
 from assay.records import Direction, Endpoint, EndpointKind, Role, StopRule
 from assay.workloads.net_stream import WORKLOAD
-from rows import each
+from stage.rows import each
 
 SECOND = 10**9
 

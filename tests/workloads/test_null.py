@@ -11,8 +11,8 @@ from assay.audit import judge
 from assay.catalogue import Order, Pace
 from assay.records import Endpoint, EndpointKind, Measure, Outcome, Rung, State, StopRule, WorkloadSpec
 from assay.workloads.null import WORKLOAD
-from rows import each
-from trial_stage import HURRY, Laboratory, experiment
+from stage.rows import each
+from stage.trial_stage import HURRY, Laboratory, experiment
 
 SECOND = 10**9
 

@@ -17,9 +17,9 @@ from assay.rules.fingerprint import RULE as FINGERPRINT
 from assay.settings import profiles
 from assay.trial.trial_facts import inputs
 from assay.workloads.profile import WORKLOAD
-from noise_cases import comparison_case
-from rows import each
-from trial_stage import HURRY, Laboratory, experiment
+from stage.noise_cases import comparison_case
+from stage.rows import each
+from stage.trial_stage import HURRY, Laboratory, experiment
 
 MIB = 1 << 20
 SECOND = 10**9

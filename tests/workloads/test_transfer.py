@@ -11,8 +11,8 @@ from assay.errors import UsageError
 from assay.records import CacheState, Claim, Direction, Durability, Endpoint, EndpointKind, Measure, Outcome, WorkloadSpec
 from assay.trial import memory_files
 from assay.workloads.transfer import WORKLOAD
-from rows import each
-from trial_stage import HOST, HURRY, MIB, Laboratory
+from stage.rows import each
+from stage.trial_stage import HOST, HURRY, MIB, Laboratory
 
 BUCKET = Endpoint(
     kind=EndpointKind.BUCKET,

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import notebook_records as made
 from assay.analysis.capacities import described
 from assay.analysis.cells import cells
 from assay.analysis.scaling.bounds import bounded, bounds, crossing_of
@@ -27,10 +26,24 @@ from assay.records import (
     ScalingKind,
     When,
 )
-from closed_system import CORE, DEVICE, KNEE, LATENCY, NUMBERS, PROCESSORS, RATE, RECORD, SPEED, evidence, system, throughput
-from mix_cases import rising
-from rows import each
-from sizes import chance, few_and_many
+from stage import notebook_records as made
+from stage.closed_system import (
+    CORE,
+    DEVICE,
+    KNEE,
+    LATENCY,
+    NUMBERS,
+    PROCESSORS,
+    RATE,
+    RECORD,
+    SPEED,
+    evidence,
+    system,
+    throughput,
+)
+from stage.mix_cases import rising
+from stage.rows import each
+from stage.sizes import chance, few_and_many
 
 
 def said(one):

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.analysis.scaling.efficiency import listed, scaled
@@ -31,7 +30,8 @@ from assay.records import (
     State,
     When,
 )
-from rows import each
+from stage import notebook_records as made
+from stage.rows import each
 
 CASE_B = {1: 7410.0, 2: 12633.0}
 """Writes per second of one writer and of two, as published."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.analysis.scaling.law import filling, keeping, ordered, passage, scaling
@@ -16,7 +15,8 @@ from assay.notebook.store import Store
 from assay.plain import from_plain, to_plain
 from assay.records import ArmOrder, Factor, Method, Observations, Results, Scaling, ScalingKind, Shape, Use
 from assay.statistics.scaling_law import Crossing, CurveValue
-from rows import each
+from stage import notebook_records as made
+from stage.rows import each
 
 NUMBERS = (1, 2, 4, 8, 16)
 SHARE = "spool.create.@local.cpu_share"

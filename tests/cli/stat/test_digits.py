@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from assay_process import Bench
+from stage.assay_process import Bench
 
 MIB = 1 << 20
 WRONG = """

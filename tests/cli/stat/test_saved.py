@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-import notebook_records as made
 from assay.cli.stat import saved
 from assay.errors import BusyError
 from assay.notebook.store import Store
-from assay_process import Bench
+from stage import notebook_records as made
+from stage.assay_process import Bench
 
 CACHED = ("--save=kept", "--claim", "tier=client-cache")
 

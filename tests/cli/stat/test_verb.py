@@ -21,7 +21,7 @@ from assay.errors import InputErrors
 from assay.laboratory.gate import Gate
 from assay.records import Claim, Durability, Scope, State, Tier
 from assay.watch.reports import commands, result_file, script_of
-from assay_process import Bench, wait_until
+from stage.assay_process import Bench, wait_until
 
 DOCS = Path(__file__).parents[3] / "docs"
 HEAVY = {"numpy", "scipy", "duckdb", "altair", "pydantic", "typer", "rich"}

@@ -1,0 +1,1 @@
+"""What tests share: benches, servers, machines, synthetic cases, captures. Nothing here is a test."""
