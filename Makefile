@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build clients servers quick fast test check long bench docs dist tools clean \
+.PHONY: help build clients servers quick fast test check long bench mutants docs dist tools clean \
   format lint format-check types stubs contracts rust-format rust-format-check clippy rust-tests units all-units ready
 
 UV := .build/uv/bin/uv
@@ -122,6 +122,9 @@ long: ready ## what takes hours: kill matrices, simulations, soaks (goes on wher
 
 bench: ready ## measure the cost of the lab itself: engine, observers, noise (informational; takes long)
 	$(BIN)/python benchmarks/run.py
+
+mutants: ready ## small faults in the code that judges: which ones the tests see (informational; goes on where it was ended)
+	$(BIN)/python benchmarks/mutants.py
 
 docs: ready ## all pages, those of the rules included, as a site that needs no network
 	$(UV) sync --quiet --locked --inexact --group site
