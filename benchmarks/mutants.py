@@ -47,8 +47,8 @@ def main() -> int:
     asked = parser.parse_args()
     tree = Path.cwd()
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-    state = tree / ".build" / "mutants" / f"{digest(tree)}-{asked.seed}"
-    every = sample(tree, asked.seed, max(asked.count, COUNT), asked.like, state / "chosen.json")
+    state = tree / ".build" / "mutants" / f"{digest(tree)}-{asked.seed}{'-like' if asked.like else ''}"
+    every = sample(tree, asked.seed, COUNT, asked.like, state / "chosen.json")
     mutants = every[: asked.count]
     results = measured(tree, every, mutants, state, asked.together, time.monotonic() + 60 * asked.minutes)
     text = page(tree, asked.seed, mutants, results)
@@ -153,6 +153,7 @@ def page(tree: Path, seed: int, mutants: Sequence[Mutant], results: dict[str, Re
         "# Mutants",
         "",
         f"Measured on {dt.date.today()} at {commit} with seed {seed}, by `make mutants` (benchmarks/mutants.py).",
+        f"Of {COUNT} mutants, {len(done)} have run.",
         f"Killed: {share(killed, len(done))}.",
         f"One mutant took {sum(result.cpu_s for _, result in done) / max(1, len(done)):.1f} CPU-s on average.",
         f"A mutant has at most {MOST_CPU_S:.0f} CPU-s of traced tests.",
