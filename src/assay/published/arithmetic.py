@@ -408,8 +408,8 @@ def parts_agree(case: Case) -> Iterator[Finding]:
     followed = tuple(claim.rates(statement))
     if len(followed) == len(RATES_THAT_FOLLOW) and statement.of(QuantityKind.AMOUNT) and not statement.of(QuantityKind.RATE):
         moved, asked = followed
-        stated = f"the {claim.quantity(asked.value, asked.kind)} of {asked.text}"
-        yield _agree(case, moved, replace(asked, text=stated))
+        words = f"the {claim.quantity(asked.value, asked.kind)} of {asked.text}"
+        yield _agree(case, moved, replace(asked, text=words))
     for kind, computed in ((QuantityKind.RATE, claim.rates(statement)), (QuantityKind.EVENTS, claim.events(statement))):
         stated = tuple(printed(figure) for figure in statement.of(kind))
         for one, other in claim.pairs(tuple(computed), stated):
