@@ -13,14 +13,17 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar
 
+from assay.catalogue import console
 from assay.errors import EvidenceError
 from assay.frozen import dataclass
 from assay.records import Tier
 
-LONGEST = 1 << 20
-"""Characters of text output that are parsed, from its end: summaries come last and are much smaller."""
-LONGEST_LINE = 4096
-"""Longest line that is parsed; regular expressions match single lines only, which bounds their time."""
+LONGEST = 1 << 26
+"""Characters of output that are parsed, from its end."""
+LONGEST_LINE = 1 << 14
+"""Longest line of text that is held against a form: regular expressions match single lines only, which bounds their time."""
+LONGEST_WORD = 1 << 20
+"""Characters of an argument in which programs are looked for."""
 LONGEST_NUMBER = 40
 """Characters of the longest number that a tool prints."""
 SECOND = 1e9
@@ -124,9 +127,9 @@ def json_number(value: object) -> float:
 
 
 def lines(text: str) -> list[str]:
-    """Return the complete lines, without a truncated last one. A carriage return begins a new line, as on a terminal."""
-    *whole, _ = re.split(r"[\r\n]", text)
-    return [line for line in whole if len(line) <= LONGEST_LINE]
+    """Return the lines, also one without a line end. A carriage return alone begins a new line, as on a terminal."""
+    whole = re.split(r"\r\n|\r|\n", text)
+    return [line for line in (whole if whole[-1] else whole[:-1]) if len(line) <= LONGEST_LINE]
 
 
 def last_run(rows: Sequence[str], begins: re.Pattern[str]) -> int:
@@ -182,8 +185,20 @@ def reads(figures: Figures, expected: str) -> Reads:
 
 
 def _checked_figures(figures: Figures, expected: str, text: str) -> Mapping[str, ParsedNumber]:
+    """Return the figures of the text, or else of the text without what a log put before each line. Raises EvidenceError."""
+    refusal = None
+    for reading in console.readings(text[-LONGEST:]):
+        try:
+            return _figures_of(figures, expected, reading)
+        except EvidenceError as error:
+            refusal = refusal or error
+    assert refusal is not None
+    raise refusal
+
+
+def _figures_of(figures: Figures, expected: str, text: str) -> Mapping[str, ParsedNumber]:
     try:
-        found = dict(figures(text[-LONGEST:]))
+        found = dict(figures(text))
     except _STRANGE as error:
         raise EvidenceError(f"found an invalid or missing {error} in the output; expected {expected}") from error
     if not found:
@@ -201,7 +216,7 @@ def of_device(_argv: Sequence[str]) -> Tier:
 
 def calls(argv: Sequence[str], *names: str) -> bool:
     """Return True if the command calls one of these programs, also behind `sudo`, `mpirun` or in a shell command."""
-    return any(word.rpartition("/")[2] in names for argument in argv for word in _WORD_ENDS.split(argument[:LONGEST]))
+    return any(word.rpartition("/")[2] in names for argument in argv for word in _WORD_ENDS.split(argument[:LONGEST_WORD]))
 
 
 def prints(programs: Sequence[str], *signs: str | re.Pattern[str]) -> Callable[[Sequence[str], str], bool]:
@@ -209,10 +224,11 @@ def prints(programs: Sequence[str], *signs: str | re.Pattern[str]) -> Callable[[
     texts = [sign for sign in signs if isinstance(sign, str)]
     forms = [sign for sign in signs if isinstance(sign, re.Pattern)]
 
+    def is_printed(output: str) -> bool:
+        return any(text in output for text in texts) or any(form.fullmatch(line) for line in lines(output) for form in forms)
+
     def recognises(argv: Sequence[str], output: str) -> bool:
-        return calls(argv, *programs) and (
-            any(text in output for text in texts) or any(form.fullmatch(line) for line in lines(output) for form in forms)
-        )
+        return calls(argv, *programs) and any(is_printed(reading) for reading in console.readings(output))
 
     return recognises
 

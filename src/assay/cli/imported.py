@@ -13,6 +13,7 @@ from pathlib import Path
 
 from assay import catalogue, measures
 from assay.audit import judge
+from assay.catalogue import console
 from assay.cli.stat import saved
 from assay.cli.stat.options import claimed
 from assay.errors import EvidenceError, InputErrors, RefusedError, UsageError
@@ -95,7 +96,7 @@ def read(request: ImportRequest) -> tuple[ImportedResult, ...]:
                 data = file.read(MOST_BYTES + 1)  # what has no end has no size either
             if len(data) > MOST_BYTES:
                 raise EvidenceError("found more than 64 MiB; expected the result of a tool")
-            content = data.decode("utf-8", "replace")
+            content = console.decoded(data)
             reported = imported.recognised(content, request.form)
             written = datetime.fromtimestamp(min(max(path.stat().st_mtime, 0), time.time()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             found.append(ImportedResult(path=printable(str(path)), arm=printable(arm), written_utc=written, reported=reported))
