@@ -137,6 +137,28 @@ def last_run(rows: Sequence[str], begins: re.Pattern[str]) -> int:
     return next((index for index in reversed(range(len(rows))) if begins.fullmatch(rows[index])), 0)
 
 
+def table(rows: Iterable[str], heading: re.Pattern[str]) -> Iterator[tuple[dict[str, str], bool]]:
+    """Yield the cells of each row under a heading by the names of its columns, and whether there is a cell for each name.
+
+    `Max (MiB)` and `Std Dev` are names as `Max(MiB)` and `StdDev`; the second column of a name is `StdDev#2`. A blank line ends
+    a table.
+    """
+    names: list[str] = []
+    for row in rows:
+        if heading.fullmatch(row):
+            seen = Counter[str]()
+            names = []
+            for name in re.sub(r"(?<=\w) (?=\(|Dev\b)", "", row).split():
+                seen[name] += 1
+                names.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+            continue
+        cells = row.split()
+        if names and len(cells) > 1:
+            yield dict(zip(names, cells, strict=False)), len(cells) == len(names)
+        elif not cells:
+            names = []
+
+
 def first_match(rows: Iterable[str], form: re.Pattern[str]) -> re.Match[str] | None:
     """Return the first line of a form; None without one."""
     return next((match for row in rows if (match := form.fullmatch(row))), None)
