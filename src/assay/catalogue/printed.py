@@ -35,11 +35,16 @@ _WORD_ENDS = re.compile(r"[\s;|&()]+")
 _REMOTE = re.compile(r"(?:[\w.-]{1,64}@)?(?:[\w.-]{1,255}|\[[0-9A-Fa-f:.]{2,40}\])::?[^:]{0,4096}|rsync://.{1,4096}", re.DOTALL)
 _CLOCK = r"(\d{1,9}(?::\d\d){0,2}[.,]?\d{0,9})"
 _REAL = re.compile(
-    r"real\s+(\d{1,9}m\d{1,2}[.,]\d{1,9})s"
-    r"|real\s+(\d{1,12}[.,]\d{1,9})"
+    r"(?:real|réel)\s+(\d{1,9}m ?\d{1,2}[.,]\d{1,9})s"
+    r"|real\s+(\d{1,12}[.,]\d{1,9})s?"
+    r"|\s*(\d{1,12}[.,]\d{1,9}) real\s.{1,200}"
     rf"|[\d.]{{1,20}}user [\d.]{{1,20}}system {_CLOCK}elapsed .{{1,200}}"
     rf"|\s*Elapsed \(wall clock\) time \(h:mm:ss or m:ss\): {_CLOCK}"
+    rf"|[\d.]{{1,20}}u [\d.]{{1,20}}s {_CLOCK} [\d.]{{1,12}}%.{{0,200}}"
+    rf"|.{{0,400}}\d[.,]\d\ds user \d{{1,9}}[.,]\d\ds system \d{{1,9}}% cpu {_CLOCK} total"
 )
+_EXECUTED = re.compile(r"Executed in\s+([\d.]{1,20}) (secs|millis|mins|hours|micros)\s.{0,200}")
+_FISH = {"micros": 1e3, "millis": 1e6, "secs": SECOND, "mins": 60 * SECOND, "hours": 3600 * SECOND}
 Group = TypeVar("Group", bound=Hashable)
 _STRANGE = (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
@@ -170,17 +175,25 @@ def damaged_line(rows: Sequence[str], index: int) -> ValueError:
 
 
 def real_time(rows: Iterable[str]) -> ParsedNumber | None:
-    """Return the last elapsed time printed by a shell's or GNU `time`, also with -p and -v. None if missing or 0.
+    """Return the last elapsed time printed by a shell's or a system's `time`. None if missing or 0.
 
-    The forms: bash.1 (TIMEFORMAT), POSIX `time -p`, and time.1 of GNU time 1.9 (default format, -v).
+    The forms: bash.1 (TIMEFORMAT), busybox ash, POSIX `time -p`, time.1 of BSD and macOS, of GNU time 1.9 (default format, -v),
+    tcsh.1 (time), zshparam (TIMEFMT), fish's time.
     """
-    found = [match for row in rows if (match := _REAL.fullmatch(row))]
-    if not found:
+    found = [time for row in rows if (time := _printed_time(row)) is not None]
+    return found[-1] if found and found[-1].value else None
+
+
+def _printed_time(row: str) -> ParsedNumber | None:
+    if match := _EXECUTED.fullmatch(row):
+        return number(match[1], _FISH[match[2]])
+    match = _REAL.fullmatch(row)
+    if match is None:
         return None
-    *larger, seconds = next(text for text in found[-1].groups() if text).replace("m", ":").split(":")
+    *larger, seconds = next(text for text in match.groups() if text).replace("m", ":").replace(" ", "").split(":")
     rest = number(seconds, SECOND)
     whole = sum(int(part) * 60.0 ** (power + 1) for power, part in enumerate(reversed(larger)))
-    return ParsedNumber(value=rest.value + whole * SECOND, half=rest.half) if rest.value + whole else None
+    return ParsedNumber(value=rest.value + whole * SECOND, half=rest.half)
 
 
 def copy_operations(argv: Sequence[str]) -> tuple[str, ...]:
