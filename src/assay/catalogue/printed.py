@@ -124,6 +124,20 @@ def json_report(text: str) -> Mapping[str, Any]:
     return report
 
 
+def json_documents(text: str) -> Iterator[Mapping[str, Any]]:
+    """Yield each JSON object that begins a line of an output, in order; the text around them is ignored."""
+    import json
+
+    decoder, end = json.JSONDecoder(), 0
+    for match in re.finditer(r"^[ \t]*(?=\{)", text, re.MULTILINE):
+        if match.end() >= end:
+            try:
+                found, end = decoder.raw_decode(text, match.end())
+            except (ValueError, RecursionError):
+                continue
+            yield found
+
+
 def json_number(value: object) -> float:
     """Return a number of a JSON report. Raises ValueError for anything else, a boolean too."""
     if isinstance(value, bool) or not isinstance(value, int | float):
