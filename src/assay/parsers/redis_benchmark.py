@@ -1,6 +1,8 @@
 """redis-benchmark: requests per second of each test and their latencies, from its report, from `-q` or from `--csv`.
 
-Times are milliseconds with three decimals (Redis 7.0, src/redis-benchmark.c). The rate is that of all clients together.
+Times are milliseconds with three decimals (Redis 7.0, src/redis-benchmark.c). The rate is that of all clients together. Up to 6.0
+the report has no latencies but a table of shares, and --csv has no head. A test that fills the list for another one
+has figures only where the test of its name did not run.
 """
 
 from __future__ import annotations
@@ -15,6 +17,11 @@ EXPECTED = "the report of redis-benchmark, its lines with -q, or its rows with -
 HEAD = re.compile(r"====== (.{1,80}?) ======\s*")
 COMPLETED = re.compile(r"\s+(\d{1,18}) requests completed in ([\d.]{1,20}) seconds")
 SUMMARY = re.compile(r"\s+throughput summary: ([\d.]{1,20}) requests per second")
+RATE_6_0 = re.compile(r"([\d.]{1,20}) requests per second\s*")
+CSV_6_0 = re.compile(r'"([^"]{1,80})","([\d.]{1,20})"')
+PREPARATION = re.compile(r"\(needed to benchmark .{1,40}\)")
+PREPARED = " prepared"
+"""What marks the name of such a test."""
 LATENCIES = re.compile(r"\s+avg\s+min\s+p50\s+p95\s+p99\s+max\s*")
 VALUES = re.compile(r"\s+([\d.]{1,20})" + r"\s+([\d.]{1,20})" * 5 + r"\s*")
 QUIET = re.compile(r"\s{0,4}(\S.{0,80}?): ([\d.]{1,20}) requests per second(?:, p50=([\d.]{1,20}) msec)?\s*")
@@ -35,11 +42,17 @@ def _figures(text: str) -> Iterator[printed.Figure]:
             found[name] |= {"count": printed.exact(int(completed[1])), "elapsed_ns": printed.number(completed[2], printed.SECOND)}
         elif name and (summary := SUMMARY.fullmatch(row)):
             found[name] |= _of(summary[1], _latencies(rows[index:]))
+        elif name and (rate := RATE_6_0.fullmatch(row)):
+            found[name]["ops_per_s"] = printed.number(rate[1])
+        elif short := CSV_6_0.fullmatch(row):
+            found[_name(short[1]) or ""] = _of(short[2], ("0",) * len(NAMES))
         elif quiet := QUIET.fullmatch(row):
             found[_name(quiet[1]) or ""] = _of(quiet[2], ("0", "0", quiet[3] or "0", "0", "0", "0"))
         elif COLUMNS in rows[:index] and row.startswith('"') and len(cells := next(csv.reader([row]))) == len(NAMES) + 2:
             found[_name(cells[0]) or ""] = _of(cells[1], cells[2:])
     found.pop("", None)
+    for prepared in [test for test in found if test.endswith(PREPARED)]:
+        found.setdefault(prepared.removesuffix(PREPARED), found.pop(prepared))
     yield from ((f"{test}.{figure}", value) for test, figures in found.items() for figure, value in figures.items())
 
 
@@ -63,12 +76,14 @@ def _name(test: str) -> str | None:
     if not plain:
         raise ValueError(f"{test!r} as a test")
     elements = ELEMENTS.search(test)
-    return None if elements and not plain.endswith(f"_{elements[1]}") else f"request_{plain}"
+    if elements and not plain.endswith(f"_{elements[1]}"):
+        return None
+    return f"request_{plain}{PREPARED if PREPARATION.search(test) else ''}"
 
 
 PARSER = Parser(
     name="redis_benchmark",
-    recognises=printed.prints(("redis-benchmark",), COLUMNS, SUMMARY, QUIET),
+    recognises=printed.prints(("redis-benchmark",), COLUMNS, SUMMARY, RATE_6_0, CSV_6_0, QUIET),
     **printed.reads(_figures, EXPECTED),
     programs=("redis-benchmark",),
 )
