@@ -37,7 +37,7 @@ from assay.watch.reports import PHASE, Reported
 ELSEWHERE = "elsewhere"
 """The host of a run that nobody watched."""
 TIME = "time_output"
-"""The parser of a time alone: of which command is not told, so it is no other tool's."""
+"""The parser of a time alone: another tool that reads the same time knows more of the command."""
 AMOUNTS = {"bytes": "bytes_per_s", "count": "ops_per_s"}
 
 
@@ -79,8 +79,7 @@ def recognised(text: str, form: str | None = None) -> Reported:
         raise EvidenceError("; ".join(refusals) or f"found {kind_of(text)}; expected the output of one of: {', '.join(names)}")
     most = max(len(one.values) for one in found.values())
     best = [one for one in found.values() if len(one.values) == most]
-    if TIME in found and len(best) > 1:
-        return found[TIME]
+    best = [one for one in best if one.tool != TIME] or best
     if len(best) > 1:
         raise EvidenceError(f"found a result that may be of {' or '.join(one.tool for one in best)}; expected --format with one")
     return best[0]
