@@ -1,9 +1,9 @@
 """elbencho: results of each phase from text, CSV or JSON, in the column of the last thread done.
 
-`MiB/s` is 2^20 bytes/s, `MB/s` (--base10) 10^6, latencies are whole microseconds (elbencho 3.1-10, source/Statistics.cpp);
-all truncated, not rounded. Times of a table are milliseconds under `Elapsed ms` (up to 2.2.5), later `12ms`, `5.240s`, `2m5.755s`
-or `1h2m3s` under `Elapsed time` (source/toolkits/UnitTk.cpp). The column FIRST DONE is the result while all threads still worked; LAST DONE
-is the whole phase.
+`MiB/s` is 2^20 bytes/s, `MB/s` (--base10) 10^6, latencies are whole microseconds; all truncated, not rounded (elbencho 3.1-10,
+source/Statistics.cpp). Times of a table are milliseconds under `Elapsed ms` (up to 2.2.5), later `12ms`, `5.240s`, `2m5.755s`
+or `1h2m3s` under `Elapsed time` (source/toolkits/UnitTk.cpp). The column FIRST DONE is the result while all threads still worked;
+LAST DONE is the whole phase.
 """
 
 from __future__ import annotations

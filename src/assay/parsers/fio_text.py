@@ -1,4 +1,4 @@
-"""fio's text report since 2.1: bytes, rates, operations and latencies of reads, writes and trims, from `Run status group` and the jobs.
+"""fio's text report since 2.1: bytes, rates, operations and latencies, from `Run status group` and the jobs.
 
 Rates are printed with their unit: `MiB/s` is 2^20 (in brackets MB/s, 10^6), with unit_base=1 bits (fio 3.33, lib/num2str.c and
 HOWTO, "Interpreting the output"); in fio 2 `KB` is 1,024 bytes (2.21, kb_base). `k` of IOPS and latencies is 1,000.

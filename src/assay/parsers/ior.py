@@ -1,7 +1,7 @@
 """IOR: rates of writes and reads from its summary or its rows of results, as text, JSON or CSV.
 
-Columns are found by their heading, which every version from 2.10 to 4.1 prints otherwise (src/ior-output.c, before 3.1 src/ior.c).
-`MiB` is 2^20 bytes (src/iordef.h, MEBIBYTE). For several repetitions the figure is IOR's mean of the rates, without time and bytes.
+Columns are found by their heading, which versions from 2.10 to 4.1 print in many ways (src/ior-output.c, before src/ior.c). `MiB`
+is 2^20 bytes (src/iordef.h, MEBIBYTE). For several repetitions the figure is IOR's mean of the rates, without time and bytes.
 """
 
 from __future__ import annotations

@@ -38,22 +38,34 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         if head := HEAD.fullmatch(row):
             name = _name(head[1])
             found[name or ""] = {}
-        elif name and (completed := COMPLETED.fullmatch(row)):
-            found[name] |= {"count": printed.exact(int(completed[1])), "elapsed_ns": printed.number(completed[2], printed.SECOND)}
-        elif name and (summary := SUMMARY.fullmatch(row)):
-            found[name] |= _of(summary[1], _latencies(rows[index:]))
-        elif name and (rate := RATE_6_0.fullmatch(row)):
-            found[name]["ops_per_s"] = printed.number(rate[1])
-        elif short := CSV_6_0.fullmatch(row):
-            found[_name(short[1]) or ""] = _of(short[2], ("0",) * len(NAMES))
-        elif quiet := QUIET.fullmatch(row):
-            found[_name(quiet[1]) or ""] = _of(quiet[2], ("0", "0", quiet[3] or "0", "0", "0", "0"))
-        elif COLUMNS in rows[:index] and row.startswith('"') and len(cells := next(csv.reader([row]))) == len(NAMES) + 2:
-            found[_name(cells[0]) or ""] = _of(cells[1], cells[2:])
+        elif name is not None:
+            found[name] |= _of_report(rows[index:])
+        found |= _of_line(row, has_columns=COLUMNS in rows[:index])
     found.pop("", None)
     for prepared in [test for test in found if test.endswith(PREPARED)]:
         found.setdefault(prepared.removesuffix(PREPARED), found.pop(prepared))
     yield from ((f"{test}.{figure}", value) for test, figures in found.items() for figure, value in figures.items())
+
+
+def _of_report(rows: Sequence[str]) -> dict[str, printed.ParsedNumber]:
+    """Return the figures that a line of a test's report begins."""
+    if completed := COMPLETED.fullmatch(rows[0]):
+        return {"count": printed.exact(int(completed[1])), "elapsed_ns": printed.number(completed[2], printed.SECOND)}
+    if summary := SUMMARY.fullmatch(rows[0]):
+        return _of(summary[1], _latencies(rows))
+    rate = RATE_6_0.fullmatch(rows[0])
+    return {"ops_per_s": printed.number(rate[1])} if rate else {}
+
+
+def _of_line(row: str, *, has_columns: bool) -> dict[str, dict[str, printed.ParsedNumber]]:
+    """Return the figures of a test that has a line of its own: with --csv, or with -q."""
+    if short := CSV_6_0.fullmatch(row):
+        return {_name(short[1]) or "": _of(short[2], ("0",) * len(NAMES))}
+    if quiet := QUIET.fullmatch(row):
+        return {_name(quiet[1]) or "": _of(quiet[2], ("0", "0", quiet[3] or "0", "0", "0", "0"))}
+    if has_columns and row.startswith('"') and len(cells := next(csv.reader([row]))) == len(NAMES) + 2:
+        return {_name(cells[0]) or "": _of(cells[1], cells[2:])}
+    return {}
 
 
 def _latencies(rows: Sequence[str]) -> Sequence[str]:

@@ -1,7 +1,7 @@
 """sysbench: operations and rates of fileio and its prepare step, transactions of its databases, events of its other tests.
 
-`MiB/s` is 2^20 bytes/s (sysbench 1.0.20, src/tests/fileio/sb_fileio.c: megabytes of 1,024 * 1,024), and so are `Mb` and `Gb` of 0.4.
-Latencies of fileio mix reads, writes and fsyncs, so they are figures only for pure reads, and not if `0.00` ms is printed.
+`MiB/s` is 2^20 bytes/s (sysbench 1.0.20, src/tests/fileio/sb_fileio.c: megabytes of 1,024 * 1,024), and so is `Mb` of 0.4.
+Latencies of fileio mix reads, writes and fsyncs: they are figures only for pure reads, and not if `0.00` ms is printed.
 """
 
 from __future__ import annotations

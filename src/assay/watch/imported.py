@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay import catalogue
-from assay.catalogue import Parser
+from assay.catalogue import Parser, console
 from assay.errors import EvidenceError
 from assay.evidence.reports import reported_readings
 from assay.evidence.sources import WATCH
@@ -59,6 +59,19 @@ def recognised(text: str, form: str | None = None) -> Reported:
 
     Raises EvidenceError for an unknown text, for a result that cannot be read, and for one that several parsers read alike.
     """
+    found, refusals = [], []
+    for reading in console.readings(text):
+        try:
+            found.append(of_text(reading, form))
+        except EvidenceError as error:
+            refusals.append(error)
+    if not found:
+        raise refusals[0]
+    return max(found, key=lambda one: len(one.values))
+
+
+def of_text(text: str, form: str | None) -> Reported:
+    """Return what a text tells as it stands. Raises EvidenceError."""
     names = catalogue.names("parsers") if form is None else (form,)
     parsers = [catalogue.find("parsers", name) for name in names]
     likely = [one for one in parsers if form is not None or one.recognises(called(one), text)]
