@@ -17,7 +17,8 @@ EXPECTED = "fio's report with its lines READ: or WRITE: of each status group (or
 NUMBER = r"(\d[\d.]{0,30})([KMGTPEkmgtpe]?i?)"
 GROUP = re.compile(r"Run status group (\d{1,6}) \(all jobs\):")
 SUM = re.compile(
-    rf"\s+(?P<side>READ|WRITE|TRIM|MIXED): bw={NUMBER}(B|bit)/s \(.{{1,400}}\bio={NUMBER}B \(.{{1,40}}\), run=\d+-(\d{{1,18}})msec"
+    rf"\s+(?P<side>READ|WRITE|TRIM|MIXED): bw={NUMBER}(B|bit)/s \(.{{1,400}}\bio={NUMBER}B \(.{{1,40}}\), "
+    r"run=\d+-(\d{1,18})msec"
 )
 SUM_2 = re.compile(
     rf"\s+(?P<side>READ|WRITE|TRIM|MIXED): io={NUMBER}B, aggrb={NUMBER}(B|bit)/s, .{{1,200}}, maxt=(\d{{1,18}})msec"

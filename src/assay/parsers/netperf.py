@@ -21,7 +21,7 @@ SIZES = {f"10^{power}bits": 10.0**power / 8 for power in (0, 3, 6, 9)} | {
     f"{letter}Bytes": 1024.0**power for power, letter in enumerate(("", "K", "M", "G"))
 }
 DATAGRAMS = {6: 4, 8: 6}
-"""Numbers in the sender's line of a UDP stream (socket, message, time, messages, errors, rate, with -c CPU and service demand) and
+"""Numbers in the sender's line of a UDP stream (socket, message, time, messages, errors, rate; with -c CPU, service demand), and
 in the receiver's."""
 OMNI = {"Throughput": "THROUGHPUT", "Throughput Units": "THROUGHPUT_UNITS", "Elapsed Time (sec)": "ELAPSED_TIME"}
 """Heads of the omni test's CSV (-o) and their names with -k."""

@@ -38,9 +38,10 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         if head := HEAD.fullmatch(row):
             name = _name(head[1])
             found[name or ""] = {}
-        elif name is not None:
-            found[name] |= _of_report(rows[index:])
-        found |= _of_line(row, has_columns=COLUMNS in rows[:index])
+        elif name is not None and (figures := _of_report(rows[index:])):
+            found[name] |= figures
+        else:
+            found |= _of_line(row, has_columns=COLUMNS in rows[:index])
     found.pop("", None)
     for prepared in [test for test in found if test.endswith(PREPARED)]:
         found.setdefault(prepared.removesuffix(PREPARED), found.pop(prepared))
