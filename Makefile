@@ -88,8 +88,7 @@ long: build .build/dev.stamp ## what takes hours: kill matrices, simulations, so
 bench: build .build/dev.stamp ## measure the cost of the lab itself: engine, observers, noise (informational; takes long)
 	$(BIN)/python benchmarks/run.py
 
-docs: build .build/dev.stamp ## write the pages of the rules, then all pages as a site that needs no network
-	$(BIN)/python -m assay.laboratory.rule_pages docs/rules
+docs: build .build/dev.stamp ## all pages, those of the rules included, as a site that needs no network
 	$(BIN)/python scripts/site/build.py
 
 dist: .build/dev.stamp $(PROGRAMS) $(BUNDLE) ## a wheel with the engine inside, in dist/

@@ -1,7 +1,8 @@
 """Lay out all pages of the repository for Zensical and build the site in .build/site/html, readable without a network.
 
 The pages keep their places, so that their links hold on the site as in the repository. A folder of entries (rules, targets, ...)
-gets a list of its pages; links to a folder lead to that list.
+gets a list of its pages; links to a folder lead to that list. The pages of the rules are made from the rules; a rule's id in the
+text of any page becomes a link to that rule's page.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from assay import catalogue
+from assay.laboratory import rule_pages
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WORK = ROOT / ".build" / "site"
@@ -22,6 +26,8 @@ SITE = WORK / "html"
 
 COPIED = ("README.md", "CHANGELOG.md", "ARCHITECTURE.md", "DEVELOP.md", "LICENSE", "docs", "experiments", "benchmarks")
 KEPT = {".md", ".toml", ".png", ".svg", ".sh", ".json", ""}
+DEVELOPERS = ("docs/contracts.md", "docs/engine-protocol.md", "docs/line-protocol.md", "docs/audit.md", "docs/howto/intervals.md")
+"""Pages among those of users that only who works on Assay reads."""
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Start", ("README.md", "docs/tutorial.md", "docs/concepts.md", "docs/howto/read-a-report.md")),
     ("Tasks", ("docs/howto/",)),
@@ -32,13 +38,17 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Parsers", ("docs/parsers/",)),
     ("Rules", ("docs/rules/",)),
     ("Measured", ("benchmarks/",)),
-    ("Development", ("DEVELOP.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs/decisions/")),
+    ("Development", ("DEVELOP.md", "ARCHITECTURE.md", "CHANGELOG.md", *DEVELOPERS, "docs/decisions/")),
 )
 SHIM = "iframe-worker.js"
 """The search of a page from a file system runs in a frame, by this script that Zensical would load from the network."""
 SHIM_ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
 FETCHED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*?\b(?:src|href)=["']?(https?:[^"'> ]+)""")
 """What a browser would load from the network; links that a reader follows are no such thing."""
+RULES = {catalogue.find("rules", name).id: name for name in catalogue.names("rules")}
+AS_IT_IS = re.compile(r"(?ms)^```.*?^```|^#.*?$|`[^`\n]+`|\[[^\]]*\]\([^)]*\)")
+"""Blocks of code, headings, code spans and links: an id in them stays as it is."""
+ID = re.compile(rf"\b({'|'.join(RULES)})\b")
 FOLDER = re.compile(r"\]\(((?:[\w.-]+/)+)\)")
 HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
 
@@ -48,6 +58,10 @@ def main() -> int:
     shutil.rmtree(WORK, ignore_errors=True)
     for name in COPIED:
         laid_out(ROOT / name)
+    rules = PAGES / "docs" / "rules"
+    rules.mkdir(parents=True, exist_ok=True)
+    for name, text in rule_pages.pages():
+        (rules / f"{name}.md").write_text(linked(text, rules))
     for folder in sorted({page.parent for page in PAGES.rglob("*.md")}):
         listed(folder)
     config = WORK / "zensical.toml"
@@ -76,14 +90,29 @@ def laid_out(source: Path) -> None:
             copy = PAGES / one.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
             if one.suffix == ".md":
-                copy.write_text(FOLDER.sub(to_list, one.read_text()))
+                copy.write_text(linked(to_lists(one), copy.parent))
             else:
                 shutil.copyfile(one, copy)
 
 
-def to_list(link: re.Match[str]) -> str:
-    """A link to a folder, as a link to the list of its pages."""
-    return f"]({link[1]}index.md)"
+def linked(text: str, folder: Path) -> str:
+    """A page in which the id of each rule is a link to its page."""
+    up = "../" * len(folder.relative_to(PAGES).parts)
+    found, at = "", 0
+    for kept in AS_IT_IS.finditer(text):
+        found += ID.sub(lambda one: f"[{one[1]}]({up}docs/rules/{RULES[one[1]]}.md)", text[at : kept.start()]) + kept[0]
+        at = kept.end()
+    return found + ID.sub(lambda one: f"[{one[1]}]({up}docs/rules/{RULES[one[1]]}.md)", text[at:])
+
+
+def to_lists(page: Path) -> str:
+    """A page whose links to folders lead to the lists of their pages."""
+
+    def to_list(link: re.Match[str]) -> str:
+        has_its_own = (page.parent / link[1] / "README.md").exists()
+        return f"]({link[1]}{'README' if has_its_own else 'index'}.md)"
+
+    return FOLDER.sub(to_list, page.read_text())
 
 
 def listed(folder: Path) -> None:
@@ -134,15 +163,12 @@ def navigation() -> str:
 
 
 def entries(places: Sequence[str]) -> list[str]:
-    """The pages of a tab: of each folder its list first."""
+    """The pages of a tab: of each folder its list first, without those of another tab."""
     found: list[Path] = []
     for place in places:
         path = PAGES / place
-        found += (
-            sorted(path.glob("*.md"), key=lambda page: (page.stem not in ("index", "README"), page.stem))
-            if path.is_dir()
-            else [path]
-        )
+        pages = (page for page in path.glob("*.md") if str(page.relative_to(PAGES)) not in DEVELOPERS)
+        found += sorted(pages, key=lambda page: (page.stem not in ("index", "README"), page.stem)) if path.is_dir() else [path]
     return [f"{{ {json.dumps(title(page))} = {json.dumps(str(page.relative_to(PAGES)))} }}" for page in found]
 
 

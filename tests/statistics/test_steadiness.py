@@ -63,7 +63,7 @@ def share_refused(level, noise_share, correlation, runs=150):
 
 
 def test_how_often_two_of_three_are_wrong():
-    """The figures of docs/rules/not_steady.md."""
+    """The figures of `assay explain W02`."""
     still, fallen = lambda _: 1.0, lambda t: 1.0 if t < 0.5 else 0.7
     assert share_refused(still, 0.06, 0.3) <= 0.04
     assert share_refused(still, 0.06, 0.8) <= 0.2

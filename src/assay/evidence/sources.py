@@ -20,6 +20,16 @@ WATCH = "watch"
 UNOBSERVED = (
     Source(keys=WATCH, words="a run that was watched", way="a run of the tool under `assay stat`"),
     Source(keys="L0.*", words="the load's own report", way="an engine of the lab, or a tool with a parser"),
+    Source(
+        keys="tcp.*",
+        words="the kernel's state of the load's TCP connections (TCP_INFO)",
+        way="Assay's own engine at both ends (net_stream, net_rr)",
+    ),
+    Source(
+        keys="udp.*",
+        words="datagrams that the receiver's socket buffer dropped (SO_MEMINFO)",
+        way="Assay's own engine at both ends (net_udp)",
+    ),
     Source(keys="lab.*", words="the lab's own CPU time", way="a run of `assay run`, which always records it"),
     Source(
         keys="fact:filesystem.free_share", words="the free space before the trial", way="a run of `assay run`, which records it"

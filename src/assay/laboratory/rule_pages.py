@@ -1,6 +1,6 @@
-"""The page of a rule, made from the rule itself: docs/rules/NAME.md, and what `assay explain` prints.
+"""The page of a rule, made from the rule itself: what `assay explain` prints, and a page of the site.
 
-`python -m assay.laboratory.rule_pages docs/rules` writes all pages. The story stands once, in the rule: its docstring says how
+`python -m assay.laboratory.rule_pages DIR` writes all pages. The story stands once, in the rule: its docstring says how
 the mistake is seen, its fields the rest, rules/limits.toml the thresholds.
 """
 
@@ -109,7 +109,7 @@ def blocks(text: str) -> Iterator[str]:
 
 
 def markdown(one: Page) -> str:
-    """The page for docs/rules, one sentence on a line."""
+    """The page as Markdown, one sentence on a line."""
     judged = [f"Judges {one['judges']}; a failure {one['severity']}.", f"Applies to: {one['applies']}."]
     judged += [f"SOUND needs it for {', '.join(one['needed_by'])}."] if one["needed_by"] else []
     read = dict.fromkeys(row["source"] for row in one["reads"])
@@ -163,5 +163,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
     for stem, content in pages():
-        (Path(sys.argv[1]) / f"{stem}.md").write_text(content, encoding="utf-8")
+        (folder / f"{stem}.md").write_text(content, encoding="utf-8")

@@ -16,9 +16,9 @@ POSITIONED: Mapping[str, tuple[str, ...]] = {
 }
 """Map -> the calls that only files know."""
 STREAMED = ("write", "writev")
-"""The calls that write sockets and pipes, too. Those that read them are left out: requests come by them (docs/decisions/078).
+"""The calls that write sockets and pipes, too. Those that read them are left out: requests come by them (docs/decisions/102).
 
-Nor is there a probe of `write` where only LMDB's files are open for writing: answers go by it (docs/decisions/092).
+Nor is there a probe of `write` where only LMDB's files are open for writing: answers go by it (docs/decisions/102).
 """
 SYNCS = ("fsync", "fdatasync", "syncfs", "sync", "msync")
 FILE_OF = "$file = *(curtask->files->fdt->fd + args->fd);"

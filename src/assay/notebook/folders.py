@@ -1,6 +1,6 @@
 """The folder of an experiment in a notebook: made at once with its text and its plan, which is kept twice.
 
-A damaged plan is restored from its copy (docs/decisions/076).
+A damaged plan is restored from its copy: one damaged byte would make every run of the experiment unreadable.
 """
 
 from __future__ import annotations

@@ -126,7 +126,10 @@ def digest(serial: str) -> str:
 OBSERVER = Observer(
     name="environment",
     gives=("fact:*",),
-    sources=(Source(keys="fact:*", words="facts of the host", way="the observer environment"),),
+    sources=(
+        Source(keys="fact:*", words="facts of the host", way="the observer environment"),
+        Source(keys="fact:host.*", words="name and boot of the host", way="the observer environment"),
+    ),
     watch=Watch.KEPT,
     cost="3.2 ms CPU per look (one device), twice a trial",
     available=needs_file("/proc/cpuinfo", "the environment is invisible"),

@@ -109,7 +109,7 @@ def facts(host_name: str, phase: str, kept: Sequence[Message]) -> Iterator[Fact]
 
 OBSERVER = Observer(
     name="kernel_log",
-    gives=("kernel.messages",),
+    gives=("kernel.messages", "kernel.program_messages", "kernel.lost"),
     sources=(Source(keys="kernel.*", words="kernel log", way="root, and /dev/kmsg (observer kernel_log)"),),
     watch=Watch.ALWAYS,
     cost="1.2 µs CPU per look (no new message)",

@@ -139,7 +139,7 @@ def _spent(origin: Origin, seen: Sequence[Snapshot], threads: int) -> Series | N
 
 OBSERVER = Observer(
     name="middlebox",
-    gives=tuple(f"{LAYER}.{metric}" for metric in (*METRICS, *IP)),
+    gives=tuple(f"{LAYER}.{metric}" for metric in (*METRICS, *IP, *INTERFACE_COLUMNS)),
     sources=(
         Source(
             keys="middlebox.*",

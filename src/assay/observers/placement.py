@@ -26,6 +26,8 @@ METRICS = (
     "remote_pages",
     *(f"{pre}{kind}_softirqs" for kind in KINDS.values() for pre in ("", "busiest_")),
 )
+OF_DISKS = ("queues", "near_threads", "far_threads")
+"""Those that a stack without a disk lacks."""
 Points = list[tuple[int, float]]
 
 
@@ -131,7 +133,7 @@ def ranges(text: str) -> Iterator[int]:
 
 OBSERVER = Observer(
     name="placement",
-    gives=tuple(f"placement.{metric}" for metric in METRICS),
+    gives=tuple(f"placement.{metric}" for metric in (*METRICS, *OF_DISKS)),
     sources=(
         Source(
             keys="placement.*",

@@ -13,7 +13,7 @@ The rule works out the share of its time that the load lost to them at most:
 On the target's host they are beside its server, where that is observed: they take from the time in which the load waits for it.
 
 Below `noted_share` of the figure it is a pass, up to the experiment's `matters` a note, above it BOUNDED.
-A load at a declared limit of its device loses no more than the rest of that limit.
+If the device is capped (say at 100 MB/s), a disturbance can have cost at most the gap between the result and the cap.
 Behind fuse, nfs, smb or 9p the program may be the server: a note.
 
 Noise never invalidates; N02 measures the waiting of the load's threads.

@@ -1,4 +1,4 @@
-"""Finds an emulated path that did not keep its word: packets too late, packets that nobody read, a wrong share of losses.
+"""Finds an emulated link that did not deliver the configured delay, rate or loss: late, unread or wrongly lost packets.
 
 How it is seen: the line between load and server counts what it does in each direction (observer `line`). In the phase:
 - late packets (later than 5 % of the path's delay and than 0.2 ms) above `late_share` of those delivered,

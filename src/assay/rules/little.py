@@ -6,8 +6,8 @@ Its mean times the count, plus the generator's own time, is compared with places
 many as its queue is deep.
 The generator's own time is `think` plus its user time. The tolerance is `gap_share`, or three standard errors of the sampled
 mean if that is larger.
-The sum of all latencies replaces the sample with too few samples, and where the stamps or preemptions explain longer stamped
-operations. Stamps explain what `stamps_cost` times their measured cost would.
+With fewer than `least_samples` samples, or if the stamps or a preemption explain the difference, all latencies are added
+instead. Stamps explain what `stamps_cost` times their measured cost would.
 Two stamps are 60 % of an empty operation, and one takes longer between other code than in the loop that measures it.
 - Too little: workers were idle, the queue was not full, or the generator was busy. The rate with all places busy is the bound:
   a note up to the experiment's `matters`, qualified above it.

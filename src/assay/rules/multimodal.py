@@ -112,7 +112,7 @@ RULE = Rule(
     "than the compared one, and remains hidden.",
     alternatives=(
         "Two kinds of work in one figure (reads and writes). Measure each by itself.",
-        "One or two runs far from the rest are no mode. S08 names them.",
+        "One or two outliers do not count as a mode. S08 names them.",
         "A drift in one step: the groups are early and late runs (S04).",
     ),
     advice="Report the modes with their shares instead of a mean. Find the common property of one group: layout, memory node, "

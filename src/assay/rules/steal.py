@@ -7,7 +7,7 @@ One tick of 10 ms is subtracted from the steal. Both together, over the time of 
 most, and so the bound of the figure.
 - An effect on the figure above `noted_share`: a note.
 - Above the experiment's `matters`: BOUNDED, a rate is at least the measured value.
-- A load at a declared limit of its device loses no more than the rest of that limit.
+- If the device is capped (say at 100 MB/s), a disturbance can have cost at most the gap between the result and the cap.
 
 On the target's host the steal alone is judged, over the CPUs that the server kept busy: where its processes are observed.
 

@@ -4,7 +4,7 @@ The rule covers external tools, in this order:
 1. The reported count or bytes against `expected_count` or `expected_bytes`, within `short_share`.
 2. A report of 0 answers or 0 bytes beside a time or a rate.
 3. Reported bytes of at least `least_bytes` against every counter of this host: calls (L1), storage (L2), network (L3), devices
-  (L8, L9). Less than `trace_share` at all of them is no trace.
+  (L8, L9). If every layer shows less than `trace_share` of the bytes, the work was not done.
 
 Mapped files and rings leave no trace, but copying costs CPU time: more than `bytes_per_cpu_ns` bytes per nanosecond are
 impossible.

@@ -178,7 +178,7 @@ RULE = Rule(
     alternatives=(
         "A shaper, a quota or a slow program at an end, which no counter shows. Look at what the ends wait for.",
         "Congestion control that has not found the rate yet, after a cut or a burst of losses. Run longer.",
-        "A foreign program with a pace or a window of its own: its options tell.",
+        "An external program may limit its own rate or window. Check its options.",
     ),
     advice="State a path that this machine reaches (some 5 Gbit/s with two CPUs), or measure over a wire. Compare the rate with "
     "that of more connections: if it rises, the connection was the limit.",

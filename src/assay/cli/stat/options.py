@@ -1,4 +1,4 @@
-"""The options of `assay stat`, then the command with its arguments untouched, parsed without a library (decision 016).
+"""The options of `assay stat`, then the command with its arguments untouched, parsed without a library (imports cost time).
 
 All mistakes are reported together. The command begins behind `--`, or at the first word that is no option.
 """
