@@ -25,20 +25,30 @@ def one_run(**claims):
     return replace(results, experiment=replace(results.experiment, measures=measures))
 
 
-def test_claimed_rates_bytes_first_and_what_looks_faster():
+def test_claimed_rates_come_first_and_untrusted_ones_carry_their_verdict():
     said = plain(opening(answer(one_run())))
     assert re.fullmatch(
         r"Reads [\d.]+ MB/s, reads [\d.]+ MB/s, writes [\d.]+ MB/s to stable media, [\d,]+ creates a second"
         r"; what looks faster is memory \([\d.]+ GB/s\)",
         said,
     )
-
-
-def test_without_any_claim_all_rates_are_named():
     bare = dict.fromkeys(("spool", "cold", "warm", "direct", "dump"), Claim())
     said = plain(opening(answer(one_run(**bare))))
     assert "to stable media" not in said
     assert " creates a second" in said
+    results = one_run()
+    first = results.runs[0]
+    doubted = replace(first.verdicts["cold.read.bytes_per_s"], state=VerdictState.UNVERIFIED)
+    runs = (replace(first, verdicts={**first.verdicts, "cold.read.bytes_per_s": doubted}),)
+    found = answer(replace(results, runs=runs))
+    assert re.match(r"Reads [\d.]+ MB/s \[UNVERIFIED\], reads ", plain(opening(found)))
+    assert found.state is VerdictState.UNVERIFIED
+    results = one_run()
+    first = results.runs[0]
+    name = "dump.write.bytes_per_s"
+    runs = (replace(first, verdicts={**first.verdicts, name: replace(first.verdicts[name], state=VerdictState.TAINTED)}),)
+    said = plain(opening(answer(replace(results, runs=runs))))
+    assert re.search(r"writes [\d.]+ MB/s \[TAINTED\]", said)
 
 
 def test_only_what_compares_nothing_and_has_two_rates_has_such_a_sentence():
@@ -47,25 +57,6 @@ def test_only_what_compares_nothing_and_has_two_rates_has_such_a_sentence():
     lone = replace(results, cells=tuple(one for one in results.cells if one.measure.startswith("cold")))
     assert essence(lone) is None
     assert opening(answer(lone)).startswith("cold read, throughput: ")
-
-
-def test_a_rate_that_cannot_be_trusted_has_its_verdict_behind_it():
-    results = one_run()
-    first = results.runs[0]
-    doubted = replace(first.verdicts["cold.read.bytes_per_s"], state=VerdictState.UNVERIFIED)
-    runs = (replace(first, verdicts={**first.verdicts, "cold.read.bytes_per_s": doubted}),)
-    found = answer(replace(results, runs=runs))
-    assert re.match(r"Reads [\d.]+ MB/s \[UNVERIFIED\], reads ", plain(opening(found)))
-    assert found.state is VerdictState.UNVERIFIED
-
-
-def test_an_untrusted_write_is_not_said_to_be_on_stable_media():
-    results = one_run()
-    first = results.runs[0]
-    name = "dump.write.bytes_per_s"
-    runs = (replace(first, verdicts={**first.verdicts, name: replace(first.verdicts[name], state=VerdictState.TAINTED)}),)
-    said = plain(opening(answer(replace(results, runs=runs))))
-    assert re.search(r"writes [\d.]+ MB/s \[TAINTED\]", said)
 
 
 def test_commits_are_operations_that_each_end_with_a_flush():

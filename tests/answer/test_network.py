@@ -33,31 +33,22 @@ def subflow(local, acked, received=0):
     return Subflow(local=local, peer="10.0.0.2:9", tcp={"acked_bytes": acked, "received_bytes": received})
 
 
-def test_the_bytes_of_each_way_of_mptcp():
+def test_ways_of_mptcp_share_the_bytes_and_refused_connections_are_counted():
     found = lines(end(subflow("10.0.0.1:1", 600), subflow("10.0.1.1:2", 200, 200)), end())
     assert "subflows: 10.0.0.1 60 %, 10.0.1.1 40 %" in found
-
-
-def test_one_way_is_not_shared_out():
     every = [end(), end(subflow("10.0.0.1:1", 5)), end(subflow("10.0.0.1:1", 0), subflow("10.0.1.1:1", 0))]
-    assert not any("subflows" in line for one in every for line in lines(one, end()))
-
-
-def test_refused_connections_are_counted():
+    assert not any("subflows" in line for one in every for line in lines(one, end())), "one way is not shared out"
     assert "refused connections: 2 (token)" in lines(end(), end(refused={"token": 2}))
 
 
 def test_a_cut_in_words():
-    rates = {"before": 100.0, "while": 0.0, "after": 150.0}
     second = 10**9
-    one = Outage(
-        path="wan", operation="transaction", from_ns=2 * second, to_ns=4 * second, rates_per_s=rates, pause_ns=3.4 * second
-    )
-    assert drill.cut(one) == (
-        "path wan cut from 2 s to 4 s: transaction 100/s before, 0/s while it was cut, 150/s after; "
-        "90 % of the rate before not reached again; longest pause 3.40 s"
-    )
-    back = drill.cut(replace(one, back_ns=1.4 * second))
-    assert "150/s after; 90 % of the rate before 1.40 s after the mending; longest" in back
-    until_the_end = replace(one, rates_per_s={"before": 100.0, "while": 0.0})
-    assert drill.cut(until_the_end).endswith("0/s while it was cut; longest pause 3.40 s")
+    rates, times = {"before": 100.0, "while": 0.0, "after": 150.0}, {"from_ns": 2 * second, "to_ns": 4 * second}
+    one = Outage(path="wan", operation="transaction", **times, rates_per_s=rates, pause_ns=3.4 * second)
+    parts = ("wan cut from 2 s to 4 s", "100/s before", "0/s while", "150/s after", "not reached", "1.40 s", "pause 3.40 s")
+    for cut, told in (
+        (one, (True, True, True, True, True, False, True)),
+        (replace(one, back_ns=1.4 * second), (True, True, True, True, False, True, True)),
+        (replace(one, rates_per_s={"before": 100.0, "while": 0.0}), (True, True, True, False, False, False, True)),
+    ):
+        assert tuple(part in drill.cut(cut) for part in parts) == told

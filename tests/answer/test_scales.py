@@ -9,9 +9,8 @@ from assay.answer import scales
 THIN = scales.NARROW
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
+def test_show(subtests):
+    for value, unit, text in [
         (4.1e9, "bytes/s", f"4.10{THIN}GB/s"),
         (12345.6, "1/s", "12,346/s"),
         (1.9e6, "ns", f"1.90{THIN}ms"),
@@ -22,10 +21,9 @@ THIN = scales.NARROW
         (1_234_567.0, "1/s", "1,234,567/s"),
         (2.5e4, "ns", f"25{THIN}µs"),
         (0.058, "share", f"5.8{THIN}%"),
-    ],
-)
-def test_show(value, unit, text):
-    assert scales.show(value, unit) == text
+    ]:
+        with subtests.test(value=value):
+            assert scales.show(value, unit) == text
 
 
 def test_ranges_share_a_scale_and_may_be_open():

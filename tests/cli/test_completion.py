@@ -3,11 +3,11 @@
 import shlex
 import shutil
 import subprocess
-import sys
 
 import pytest
 
-ASSAY = (sys.executable, "-c", "from assay.cli.main import main; main()")
+from assay_process import Bench
+
 OFFERED = [
     ("assay ru", {"run"}),
     ("assay run --res", {"--resume"}),
@@ -24,10 +24,9 @@ def script(tmp_path_factory):
     """The script of a shell, in a file."""
 
     def made(shell, name="script"):
-        done = subprocess.run([*ASSAY, "completion", shell], capture_output=True, text=True, check=True)
-        path = tmp_path_factory.mktemp(shell) / name
-        path.write_text(done.stdout)
-        return path
+        folder = tmp_path_factory.mktemp(shell)
+        (folder / name).write_text(Bench(folder).run("completion", shell).stdout)
+        return folder / name
 
     return made
 
@@ -59,43 +58,42 @@ print -r -- $all
 
 
 @needs("bash")
-@pytest.mark.parametrize(("line", "words"), OFFERED)
-def test_bash_offers_what_fits(script, line, words):
-    text = BASH.format(script=shlex.quote(str(script("bash"))), line=shlex.quote(line))
-    done = subprocess.run(["bash", "--norc", "-c", text], capture_output=True, text=True, check=False)
-    assert (done.stderr, words - set(done.stdout.split())) == ("", set())
-    assert all(word.startswith(line.rpartition(" ")[2]) for word in done.stdout.split())
-
-
-@needs("bash")
-@pytest.mark.parametrize("line", ["assay run x", "assay run --lab ", "assay stat -- l"])
-def test_bash_leaves_files_and_commands_to_the_shell(script, line):
-    text = BASH.format(script=shlex.quote(str(script("bash"))), line=shlex.quote(line))
-    done = subprocess.run(["bash", "--norc", "-c", text], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "", "nothing of its own, so that -o default offers files"
+def test_bash_offers_what_fits_and_leaves_files_and_commands_to_the_shell(script, subtests):
+    place = shlex.quote(str(script("bash")))
+    nothing = [(line, set()) for line in ("assay run x", "assay run --lab ", "assay stat -- l")]
+    for line, words in (*OFFERED, *nothing):
+        with subtests.test(line=line):
+            text = BASH.format(script=place, line=shlex.quote(line))
+            done = subprocess.run(["bash", "--norc", "-c", text], capture_output=True, text=True, check=False)
+            offered = done.stdout.split()
+            assert (done.stderr, words - set(offered)) == ("", set())
+            assert all(word.startswith(line.rpartition(" ")[2]) for word in offered)
+            assert words or not offered, "nothing of its own, so that -o default offers files"
 
 
 @needs("fish")
-@pytest.mark.parametrize(("line", "words"), OFFERED)
-def test_fish_offers_what_fits(script, line, words):
-    text = f"source {shlex.quote(str(script('fish')))}; complete -C {shlex.quote(line)}"
-    done = subprocess.run(["fish", "--no-config", "-c", text], capture_output=True, text=True, check=True)
-    assert words <= {offered.partition("\t")[0] for offered in done.stdout.splitlines()}
+def test_fish_offers_what_fits(script, subtests):
+    place = shlex.quote(str(script("fish")))
+    for line, words in OFFERED:
+        with subtests.test(line=line):
+            text = f"source {place}; complete -C {shlex.quote(line)}"
+            done = subprocess.run(["fish", "--no-config", "-c", text], capture_output=True, text=True, check=True)
+            assert words <= {offered.partition("\t")[0] for offered in done.stdout.splitlines()}
 
 
 @needs("zsh")
-@pytest.mark.parametrize(("line", "words"), OFFERED)
-def test_zsh_offers_what_fits(script, line, words):
-    folder, missing = shlex.quote(str(script("zsh", "_assay").parent)), words
-    for pause in (1, 10, 60):  # a busy machine may need longer for its offers
-        text = ZSH.format(folder=folder, line=shlex.quote(line), pause=pause)
-        done = subprocess.run(["zsh", "-f", "-c", text], capture_output=True, text=True, check=True, timeout=300)
-        if not (missing := [word for word in words if word not in done.stdout]):
-            break
-    assert not missing, done.stdout
+def test_zsh_offers_what_fits(script, subtests):
+    folder = shlex.quote(str(script("zsh", "_assay").parent))
+    for line, words in OFFERED:
+        with subtests.test(line=line):
+            for pause in (1, 10, 60):  # a busy machine may need longer for its offers
+                text = ZSH.format(folder=folder, line=shlex.quote(line), pause=pause)
+                done = subprocess.run(["zsh", "-f", "-c", text], capture_output=True, text=True, check=True, timeout=300)
+                if not (missing := [word for word in words if word not in done.stdout]):
+                    break
+            assert not missing, done.stdout
 
 
-def test_another_shell_is_refused():
-    done = subprocess.run([*ASSAY, "completion", "csh"], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "bash, zsh" in done.stderr.replace("'", "")
+def test_another_shell_is_refused(bench):
+    done = bench.run("completion", "csh")
+    assert (done.returncode, "bash" in done.stderr) == (2, True)

@@ -233,20 +233,23 @@ def traces_of(pid):
 
 @pytest.mark.root
 @needs(NO_SLAPD)
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=["TERM", "HUP", "KILL"])
-def test_however_a_watch_ends_nothing_of_it_stays(openldap, tmp_path, number):
-    pid, bench = openldap.process.pid, Bench(tmp_path)
-    with bench.start("dsio", "-P", str(pid)) as process:
-        assert "Ctrl-C" in process.stderr.readline()
-        assert traces_of(pid)
-        process.send_signal(number)
-        stdout, _ = process.communicate(timeout=300)
-    assert (process.returncode, "(interrupted)" in stdout) == ((-number, False) if number == signal.SIGKILL else (0, True))
-    until = time.monotonic() + 120
-    while traces_of(pid) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not traces_of(pid)
-    assert bench.run("doctor").returncode == 0, "a killed watch is struck out of the ledger"
+def test_however_a_watch_ends_nothing_of_it_stays(openldap, tmp_path, subtests):
+    for number in [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]:
+        with subtests.test(number=number):
+            pid, bench = openldap.process.pid, Bench(tmp_path)
+            with bench.start("dsio", "-P", str(pid)) as process:
+                assert "Ctrl-C" in process.stderr.readline()
+                assert traces_of(pid)
+                process.send_signal(number)
+                stdout, _ = process.communicate(timeout=300)
+            assert (process.returncode, "(interrupted)" in stdout) == (
+                (-number, False) if number == signal.SIGKILL else (0, True)
+            )
+            until = time.monotonic() + 120
+            while traces_of(pid) and time.monotonic() < until:
+                time.sleep(0.1)
+            assert not traces_of(pid)
+            assert bench.run("doctor").returncode == 0, "a killed watch is struck out of the ledger"
 
 
 CHAIN = """[load]

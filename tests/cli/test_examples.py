@@ -12,21 +12,19 @@ from assay.cli.verbs import app
 COMMAND = typer.main.get_command(app)
 
 
-@pytest.mark.parametrize("verb", COMMAND.commands)
-def test_examples_are_calls_that_the_verb_takes(verb, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for call, _ in examples.EXAMPLES.get(verb, ()):
-        program, *words = shlex.split(call)
-        name, *rest = completed(arranged(words))
-        assert (program, name) == ("assay", verb)
-        COMMAND.commands[verb].make_context(verb, rest)
+def test_examples_are_calls_that_the_verb_takes(tmp_path, monkeypatch, subtests):
+    for verb in COMMAND.commands:
+        with subtests.test(verb=verb):
+            monkeypatch.chdir(tmp_path)
+            for call, _ in examples.EXAMPLES.get(verb, ()):
+                program, *words = shlex.split(call)
+                name, *rest = completed(arranged(words))
+                assert (program, name) == ("assay", verb)
+                COMMAND.commands[verb].make_context(verb, rest)
 
 
-def test_no_example_is_of_a_verb_that_is_not_there():
+def test_no_example_is_of_a_verb_that_is_not_there_and_a_word_that_no_verb_takes_is_refused():
     assert set(examples.EXAMPLES) <= set(COMMAND.commands)
-
-
-def test_a_word_that_no_verb_takes_is_refused_here():
     with pytest.raises(Exception, match="No such option"):
         COMMAND.commands["size"].make_context("size", ["--nonsense", "f"])
 

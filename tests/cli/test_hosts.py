@@ -49,9 +49,7 @@ def test_the_list_connects_to_nothing(bench):
     found = answer(bench, file)
     assert [(one["name"], one["via"]) for one in found["hosts"]] == [
         ("local", "local"),
-        ("s", "ssh"),
-        ("c.1", "ssh"),
-        ("c.2", "ssh"),
+        *((n, "ssh") for n in ("s", "c.1", "c.2")),
     ]
     text = bench.run("hosts", file, "list").stdout
     assert "nobody.invalid" in text
@@ -84,13 +82,7 @@ def test_check_says_what_each_host_is(far, bench):
     file = written(bench, *lines)
     found = answer(bench, file, "check", status=1)
     hosts = {one["name"]: one for one in found["hosts"]}
-    assert {name: bool(one["error"]) for name, one in hosts.items()} == {
-        "local": False,
-        "s": False,
-        "c.1": False,
-        "u": True,
-        "twin": False,
-    }
+    assert (hosts.keys(), [name for name, one in hosts.items() if one["error"]]) == ({"local", "s", "c.1", "u", "twin"}, ["u"])
     assert found["one_machine"] == [["c.1", "twin"]]
     assert "host key unknown" in hosts["u"]["error"]
     for name, machine in (("s", fleet[0]), ("c.1", fleet[1])):
@@ -150,14 +142,16 @@ def test_engines_of_other_versions_are_shown_by_check_and_removed_by_clean_where
     assert [one["engines"] for one in answer(bench, file, "clean")["hosts"]] == [[], [f"/root/.cache/assay/{used.name}"]]
 
 
-def test_only_clean_forgets_and_only_what_is_far(bench):
+def test_only_clean_forgets_only_what_is_far_and_pairs_belong_to_check(bench):
     file = written(bench, 's = { via = "ssh", address = "nobody.invalid" }')
-    wrong = bench.run("hosts", file, "check", "--forget", "s")
-    assert (wrong.returncode, "found --forget with check; expected it with clean" in wrong.stderr) == (2, True)
-    for name in ("local", "t"):
-        refused = bench.run("hosts", file, "clean", "--forget", name)
-        assert refused.returncode == 2
-        assert f"found --forget {name}; expected a far host" in refused.stderr
+    for words, found in (
+        (("check", "--forget", "s"), "--forget with check"),
+        (("clean", "--forget", "local"), "--forget local"),
+        (("clean", "--forget", "t"), "--forget t"),
+        (("list", "--pairs"), "--pairs with list"),
+    ):
+        done = bench.run("hosts", file, *words)
+        assert (done.returncode, f"found {found}" in done.stderr) == (2, True), words
 
 
 KILLED = """
@@ -252,9 +246,3 @@ def test_a_pair_that_cannot_be_measured_is_named(far, bench):
     every = answer(bench, "x.toml", "check", "--pairs", status=1)["pairs"]
     assert {(one["server"], one["load"]) for one in every if one["error"]} == {("s", "c")}
     assert "no   c to s: " in bench.run("hosts", "x.toml", "check").stdout
-
-
-def test_pairs_belong_to_check(bench):
-    done = bench.run("hosts", written(bench), "list", "--pairs")
-    assert done.returncode == 2
-    assert "found --pairs with list; expected it with check" in done.stderr

@@ -45,18 +45,15 @@ def test_an_honest_server_is_believed_and_its_answers_are_counted(bench, small_s
     assert_trusted(verdicts["search"])
 
 
-@pytest.mark.parametrize("lie", sorted(set(LIES) - {"closing"}))
-def test_a_server_that_lies_is_not_believed(bench, small_server, lie):
-    found, verdicts = load(bench, small_server(LIES[lie]).address, *VERIFIED, "ops=1000")
-    assert verdicts["search"]["state"] == "INVALID"
-    assert [one["rule"] for one in verdicts["search"]["findings"] if one["severity"] == "invalidates"] == ["G04"]
-    assert found["errors"] >= 100
-
-
-def test_a_server_that_closes_its_connections_ends_the_load(bench, small_server):
+def test_a_server_that_lies_is_not_believed_and_one_that_closes_ends_the_load(bench, small_server, subtests):
+    for lie in sorted(set(LIES) - {"closing"}):
+        with subtests.test(lie=lie):
+            found, verdicts = load(bench, small_server(LIES[lie]).address, *VERIFIED, "ops=1000")
+            assert verdicts["search"]["state"] == "INVALID"
+            assert [one["rule"] for one in verdicts["search"]["findings"] if one["severity"] == "invalidates"] == ["G04"]
+            assert found["errors"] >= 100
     done = bench.run("load", "ldap_load", f"url={small_server(LIES['closing']).address}", f"base={BASE}", *VERIFIED, "ops=1000")
-    assert done.returncode == 1
-    assert "assay: load failed: " in done.stderr
+    assert (done.returncode, "assay: load failed: " in done.stderr) == (1, True)
 
 
 def test_writes_are_below_an_entry_of_our_own_that_goes_away(bench, slapd):
@@ -75,9 +72,6 @@ def test_writes_are_below_an_entry_of_our_own_that_goes_away(bench, slapd):
 
 def test_every_mistake_is_told_at_once(bench):
     done = bench.run("load", "ldap_load", "url=http://x", "base=nothing", "mix=walk 1")
-    assert done.returncode == 2
-    assert "found mix entry 'walk 1'" in done.stderr
+    assert (done.returncode, "'walk 1'" in done.stderr) == (2, True)
     done = bench.run("load", "ldap_load", "url=http://x", "base=nothing")
-    assert done.returncode == 2
-    assert "expected ldap://HOST:PORT" in done.stderr
-    assert "expected a distinguished name" in done.stderr
+    assert (done.returncode, "ldap://HOST:PORT" in done.stderr, "distinguished name" in done.stderr) == (2, True, True)

@@ -1,8 +1,9 @@
-"""The command as a user calls it: help, statuses, errors in words."""
+"""The command as a user calls it: statuses, refusals, whole help, and outputs that take nothing."""
 
 import errno
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,28 +14,10 @@ import typer
 import cli_notebook
 from assay.cli.main import GARBAGE
 from assay.cli.options import finish
+from assay.cli.verbs import app
+from assay_process import COMMAND, Bench
 
-LOOKING = (
-    "plan",
-    "audit",
-    "compare",
-    "report",
-    "show",
-    "list",
-    "sql",
-    "export",
-    "explain",
-    "catalogue",
-    "doctor",
-    "hosts",
-    "survey",
-    "check",
-    "size",
-    "dsio",
-    "completion",
-)
-MEASURING = ("quick", "run", "load", "stat", "selftest")
-VERBS = (*MEASURING, *LOOKING)
+VERBS = tuple(typer.main.get_command(app).commands)
 EXPERIMENT = """
 title = "A small file"
 question = "How fast?"
@@ -48,229 +31,147 @@ size = "1 MiB"
 [measures]
 "w.write.bytes_per_s" = {}
 """
+FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full")
 
 
-@pytest.fixture(scope="module")
-def looked_at(tmp_path_factory):
-    return str(cli_notebook.lab(tmp_path_factory.mktemp("lab") / "lab"))
-
-
-def assay(*words: str, **more) -> subprocess.CompletedProcess[str]:
-    code = "from assay.cli.main import main; main()"
-    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, **more)
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_help(verb):
-    done = assay(verb, "--help")
-    assert done.returncode == 0
-    assert "Usage:" in done.stdout
-
-
-def test_help_lists_every_verb_in_full():
-    done = assay("--help")
-    assert done.returncode == 0
-    assert all(f"  {verb} " in done.stdout for verb in VERBS)
-    assert "..." not in done.stdout.replace("[ARGS]...", "")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["nonsense"],
-        ["run"],
-        ["run", "--nonsense", "x.toml"],
-        ["run", "--progress", "nonsense", "x.toml"],
-        ["run", "no-such-file.toml"],
-        ["explain", "Z99"],
-        ["quick", "/no/such/dir"],
-        ["quick", "/", "/", "/"],
-    ],
-)
-def test_wrong_words_end_with_two_and_a_sentence(words, tmp_path):
-    done = assay(*words, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith("assay: "), "one style of message"
+def refused(done, words):
+    """Status 2, nothing on standard output, and one style of message."""
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("assay: ")
+    assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert "Value error" not in done.stderr
 
 
-def test_a_mistyped_verb_is_answered_with_the_nearest():
-    assert assay("doctr").stderr.startswith("assay: no such command 'doctr'. Did you mean 'doctor'? See `")
-
-
-@pytest.mark.parametrize(
-    ("verbs", "text", "words"),
-    [
-        (("plan", "run", "size"), "[production]\nx = 1\n", "a production load. Use: assay predict f.toml"),
-        (("plan", "run", "predict", "hosts"), "[[part]]\nname = 'p'\n", "a chain of parts. Use: assay size f.toml"),
-        (("size", "predict"), EXPERIMENT, "an experiment. Use: assay plan f.toml, then assay run f.toml"),
-    ],
-)
-def test_a_file_for_another_verb_is_answered_with_that_verb(verbs, text, words, tmp_path):
-    (tmp_path / "f.toml").write_text(text)
-    for verb in verbs:
-        done = assay(verb, "f.toml", cwd=tmp_path)
-        assert done.returncode == 2
-        assert done.stderr == f"assay: f.toml: this file describes {words}\n"
-
-
-def test_json_owns_its_stream():
-    done = assay("catalogue", "--json")
+def test_help_lists_every_verb_in_full(bench):
+    done = bench.run("--help")
     assert done.returncode == 0
-    assert json.loads(done.stdout)
+    assert [verb for verb in VERBS if f"  {verb} " not in done.stdout] == []
+    assert "..." not in done.stdout.replace("[ARGS]...", "")
 
 
-def test_heavy_libraries_are_not_imported_for_help():
+def test_wrong_words_end_with_two_and_a_sentence(bench, subtests):
+    (bench.home / "a").mkdir()
+    (bench.home / "b").symlink_to(bench.home / "a")
+    for call, words in (
+        ("nonsense", "nonsense"),
+        ("doctr", "'doctor'"),
+        ("run", "FILE"),
+        ("run --nonsense x.toml", "--nonsense"),
+        ("run --progress nonsense x.toml", "nonsense"),
+        ("run no-such-file.toml", "no-such-file.toml"),
+        ("explain Z99", "Z99"),
+        ("quick /no/such/dir", "/no/such/dir"),
+        ("quick / / /", ""),
+        ("quick a b", "twice"),
+    ):
+        with subtests.test(call=call):
+            refused(bench.run(*call.split()), words)
+
+
+def test_a_file_for_another_verb_is_answered_with_that_verb(bench, subtests):
+    for verbs, text, use in (
+        (("plan", "run", "size"), "[production]\nx = 1\n", "assay predict f.toml"),
+        (("plan", "run", "predict", "hosts"), "[[part]]\nname = 'p'\n", "assay size f.toml"),
+        (("size", "predict"), EXPERIMENT, "assay plan f.toml, then assay run f.toml"),
+    ):
+        (bench.home / "f.toml").write_text(text)
+        for verb in verbs:
+            with subtests.test(verb=verb, use=use):
+                refused(bench.run(verb, "f.toml"), f"Use: {use}\n")
+
+
+def test_only_what_a_call_needs_is_imported_and_garbage_is_seldom_looked_for():
     heavy = {"numpy", "scipy", "duckdb", "altair", "pydantic"}
-    code = f"import sys, assay.cli.main, assay.cli.verbs; print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    code = (
+        f"import sys, assay.cli.main, assay.cli.verbs; print(sorted({heavy} & set(sys.modules)))\n"
+        "import atexit, gc; atexit.register(lambda: print(gc.get_threshold())); assay.cli.main.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "explain", "T01"], capture_output=True, text=True, check=True)
+    assert (done.stdout.splitlines()[0], done.stdout.splitlines()[-1]) == ("[]", str(GARBAGE))
 
 
-@pytest.mark.parametrize(
-    ("place", "told"),
-    [
-        ("/no/such/folder/page.html", "assay: /no/such/folder/page.html: No such file or directory"),
-        ("/", "assay: /: Is a directory"),
-        ("/dev/full", "assay: No space left on device"),
-    ],
-)
-def test_what_the_system_refuses_is_told_in_words(place, told, capsys):
-    with pytest.raises(typer.Exit) as ended:
-        finish(lambda: Path(place).write_text("page"))
-    assert ended.value.exit_code == 1
-    assert capsys.readouterr().err.startswith(told)
+def test_what_the_system_refuses_is_told_in_words(capsys, subtests):
+    def write(place):
+        return lambda: Path(place).write_text("page")
 
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-def test_an_error_without_a_file_is_not_laid_on_standard_output(capsys):
-    """A socket's or a thread's error names no file either."""
-
-    def broken():
+    def without_a_file():
+        """A socket's or a thread's error names no file, and is not laid on standard output."""
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(typer.Exit) as end:
-        finish(broken)
-    assert end.value.exit_code == 1
-    assert "standard output" not in capsys.readouterr().err
+    for deed, told in (
+        (write("/no/such/folder/page.html"), "/no/such/folder/page.html: No such file or directory"),
+        (write("/"), "/: Is a directory"),
+        *([(write(FULL), "No space left on device")] if FULL.exists() else []),
+        (without_a_file, "No space left on device"),
+    ):
+        with subtests.test(told=told):
+            with pytest.raises(typer.Exit) as ended:
+                finish(deed)
+            assert ended.value.exit_code == 1
+            assert capsys.readouterr().err.startswith(f"assay: {told}")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-@pytest.mark.parametrize(("words", "status"), [(["stat", "--", "sh", "-c", "exit 7"], 7), (["run", "/no/such.toml"], 2)])
-def test_a_full_standard_error_costs_no_status(words, status):
-    code = "from assay.cli.main import main; main()"
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run([sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=full, check=False)
-    assert done.returncode == status
-
-
-def test_a_reader_that_has_enough_is_no_mistake():
+def test_a_reader_that_has_enough_is_no_mistake(bench):
     def broken():
         raise BrokenPipeError
 
     with pytest.raises(BrokenPipeError):
         finish(broken)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as goal:
+        done = bench.run("stat", "--help", capture_output=False, stdout=goal, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (125, "")
 
 
-def test_a_verb_seldom_looks_for_garbage():
-    code = "import atexit, gc; atexit.register(lambda: print(gc.get_threshold())); from assay.cli.main import main; main()"
-    done = subprocess.run([sys.executable, "-c", code, "explain", "T01"], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == str(GARBAGE)
+@needs_full
+def test_a_full_standard_error_costs_no_status(bench):
+    for words, status in ((("stat", "--", "sh", "-c", "exit 7"), 7), (("run", "/no/such.toml"), 2)):
+        with FULL.open("w") as full:
+            done = bench.run(*words, capture_output=False, stdout=subprocess.PIPE, stderr=full)
+        assert done.returncode == status
 
 
-def test_a_locale_without_utf8_loses_no_answer():
+def test_a_locale_without_utf8_loses_no_answer(bench):
     plain = {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONPATH": ":".join(sys.path)}
-    done = assay("check", "64 kB in 20 us", env=plain)
+    done = subprocess.run([*COMMAND, "check", "64 kB in 20 us"], capture_output=True, text=True, check=False, env=plain)
     assert (done.returncode, done.stderr) == (0, "")
     assert r"20 \xb5s" in done.stdout
 
 
-FULL = Path("/dev/full")
-NOTEBOOK_VERBS = ("list", "show", "report", "sql", "compare", "trash", "export")
-
-
+IN_IT = "--lab kept"
 PRINTING = (
-    ["--help"],
-    ["--version"],
-    ["list"],
-    ["list", "--runs", "--json"],
-    ["show", "0001/1"],
-    ["report", "--out", "-"],
-    ["report", "--format", "md", "--out", "-"],
-    ["sql", "SELECT * FROM verdicts"],
-    ["sql", "SELECT * FROM verdicts", "--csv"],
-    ["plan", "FILE"],
-    ["doctor"],
-    ["ldif", "--entries", "1000"],
-    ["stat", "--help"],
-    ["stat", "--", "echo", "hello"],
-    ["load", "bulk_io"],
-    ["check", "1 GB/s over 1GbE"],
-    ["explain", "T01"],
-    ["catalogue"],
-    ["compare"],
-    ["trash"],
-    ["export", "--to", "out"],
-    ["completion", "bash"],
-    ["survey", "."],
-    ["survey", ".", "--list"],
-    ["size", "--help"],
-    ["catalogue", "--json"],
+    *("--help", "--version", f"list {IN_IT}", f"list --runs --json {IN_IT}", f"show 0001/1 {IN_IT}", f"report --out - {IN_IT}"),
+    *(f"report --format md --out - {IN_IT}", f"sql 'TABLE verdicts' {IN_IT}", f"sql 'TABLE verdicts' --csv {IN_IT}"),
+    *("plan FILE", "doctor", "ldif --entries 1000", "stat --help", "stat -- echo hello", "load bulk_io", "check '1 GB/s'"),
+    *("explain T01", "catalogue", "catalogue --json", f"compare {IN_IT}", f"trash {IN_IT}", f"export --to out {IN_IT}"),
+    *("completion bash", "survey .", "survey . --list", "size --help"),
 )
-REFUSING = {"full": ("> /dev/full", "No space left on device"), "closed": (">&-", "it is closed")}
+CLOSED = ("--version", f"list {IN_IT}", "ldif --entries 1000", "stat -- echo hello", "survey . --list", "completion bash")
+"""One of each way in which verbs print: by typer, as a text, by a program, through a command, as bytes, as they are."""
 
 
-@pytest.mark.skipif(not FULL.exists(), reason="no /dev/full")
-@pytest.mark.parametrize("kind", REFUSING)
-@pytest.mark.parametrize("words", PRINTING, ids=" ".join)
-def test_a_standard_output_that_takes_nothing_is_named(words, kind, looked_at, tmp_path):
+def test_a_standard_output_that_takes_nothing_is_named(bench, subtests):
     """`assay list > /dev/full` ended with "No space left on device": nobody knew where. `assay list >&-` said nothing at all."""
-    goal, reason = REFUSING[kind]
-    (tmp_path / "FILE").write_text(EXPERIMENT)
-    in_it = ["--lab", looked_at] if words[0] in NOTEBOOK_VERBS else []
-    code = "from assay.cli.main import main; main()"
-    command = ["sh", "-c", f'exec "$@" {goal}', "sh", sys.executable, "-c", code, *words, *in_it]
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == (125 if words[0] == "stat" else 1)
-    assert done.stderr.count(f"standard output: not written ({reason}") == 1
-    assert "Traceback" not in done.stderr
-    assert "Exception ignored" not in done.stderr
+    cli_notebook.lab(bench.home / "kept")
+    (bench.home / "FILE").write_text(EXPERIMENT)
+    shut = Bench(bench.home, bench.mark, through=("sh", "-c", 'exec "$@" >&-', "sh"))
+    calls = [(bench, call, "No space left on device") for call in PRINTING if FULL.exists()]
+    for called, call, reason in (*calls, *((shut, call, "it is closed") for call in CLOSED)):
+        with subtests.test(call=call, reason=reason), FULL.open("w") if called is bench else Path(os.devnull).open("w") as goal:
+            words = shlex.split(call)
+            done = called.run(*words, capture_output=False, stdout=goal, stderr=subprocess.PIPE)
+            assert done.returncode == (125 if words[0] == "stat" else 1)
+            assert done.stderr.count(f"standard output: not written ({reason}") == 1
+            assert "Traceback" not in done.stderr
+            assert "Exception ignored" not in done.stderr
 
 
-def test_no_file_gets_the_number_of_a_closed_standard_output(tmp_path):
+def test_no_file_gets_the_number_of_a_closed_standard_output(bench):
     """What a verb opens first would get it, and then what a program prints."""
-    page = tmp_path / "page.json"
-    code = "from assay.cli.main import main; main()"
-    command = [
-        "sh",
-        "-c",
-        'exec "$@" <&- >&- 2>&-',
-        "sh",
-        sys.executable,
-        "-c",
-        code,
-        "check",
-        "1 GB/s over 1GbE",
-        f"--json={page}",
-    ]
-    assert subprocess.run(command, check=False).returncode == 1
+    page = bench.home / "page.json"
+    shut = Bench(bench.home, bench.mark, through=("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"))
+    assert shut.run("check", "1 GB/s over 1GbE", f"--json={page}").returncode == 1
     assert not page.exists() or json.loads(page.read_text())
-
-
-def test_the_help_of_stat_has_a_reader_that_has_enough():
-    code = "from assay.cli.main import main; main()"
-    reader, writer = os.pipe()
-    os.close(reader)
-    with os.fdopen(writer, "wb") as goal:
-        command = [sys.executable, "-c", code, "stat", "--help"]
-        done = subprocess.run(command, stdout=goal, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (125, "")
-
-
-def test_a_directory_is_not_compared_with_itself(tmp_path):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").symlink_to(tmp_path / "a")
-    done = assay("quick", str(tmp_path / "a"), str(tmp_path / "b"))
-    assert done.returncode == 2
-    assert "twice; expected one directory to measure or two to compare" in done.stderr

@@ -36,24 +36,21 @@ def test_the_evidence_of_a_run_is_read_once(tmp_path, monkeypatch):
     assert sorted(asked) == sorted(one.id for one in found.runs if one.verdicts)
 
 
-def test_raw_data_stays_as_it_was(tmp_path, capsys):
+def test_raw_data_stays_as_it_was_and_a_damaged_trial_is_named(tmp_path, capsys):
     lab = cli_notebook.lab(tmp_path / "lab", judged=False)
     raw = {path: path.read_bytes() for path in lab.glob("*/trials/**/*") if path.is_file()}
     audit(lab, "a-mail", json_to=None, gate=Gate.OFF)
     assert {path: path.read_bytes() for path in lab.glob("*/trials/**/*") if path.is_file()} == raw
     first, *rest = capsys.readouterr().out.splitlines()
-    assert first.startswith("spool create, operations per second: xfs is faster, 1.500 times the rate of ext4 (95 % interval")
+    assert "xfs is faster, 1.500 times" in first
     assert "A mail spool: 2 figures SOUND" in rest
-
-
-def test_a_damaged_trial_is_named_and_the_rest_is_judged(tmp_path, capsys):
-    lab = cli_notebook.lab(tmp_path / "lab")
+    assert not any("Rules 0" in line for line in rest), "only today's rules judged"
     path = read.choose(lab, "a-mail") / "trials/0002/attempt-1/series.parquet"
     path.write_bytes(path.read_bytes()[:50])
     assert audit(lab, "a-mail", json_to=None, gate=Gate.OFF) == 0
     text = capsys.readouterr().out
     assert "DAMAGED trials/0002/attempt-1: " in text
-    assert "series.parquet: 50 bytes instead of" in text
+    assert "series.parquet: 50 bytes" in text
     assert "A mail spool: 2 figures SOUND" in text
 
 
@@ -77,9 +74,3 @@ def test_verdicts_by_other_rules_are_named_with_the_rules_that_made_the_differen
     said = capsys.readouterr().out
     assert f"Rules 0.0.9-0123456789ab -> {judge.ruleset()}: 1 of 1 verdicts changed:" in said
     assert f"{first.id} {measure}: INVALID -> {verdict.state.value}" in said
-
-
-def test_where_only_todays_rules_judged_nothing_is_said_of_others(tmp_path, capsys):
-    lab = cli_notebook.lab(tmp_path / "lab")
-    audit(lab, "a-mail", json_to=None, gate=Gate.OFF)
-    assert "Rules 0" not in capsys.readouterr().out

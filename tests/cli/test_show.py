@@ -17,27 +17,16 @@ def lab(tmp_path_factory):
     return cli_notebook.lab(tmp_path_factory.mktemp("lab") / "lab")
 
 
-def test_a_run_in_words(lab, capsys):
-    assert show(lab, "a-mail", "3/1", json_to=None) == 0
-    text = capsys.readouterr().out
-    assert text.startswith("run 0003/1 of 'A mail spool': finished, ")
-    assert "spool.create.ops_per_s  1,001/s" in text
-    assert "create 1,001" in text
-    assert "cost of the load:" in text
-
-
-def test_no_other_run_is_read_for_it(lab, capsys, monkeypatch):
+def test_a_run_in_words_without_reading_another(lab, capsys, monkeypatch):
     read = []
     monkeypatch.setattr(files, "check", lambda path, check=files.check: (read.append(path.parent.name), check(path)))
-    show(lab, "a-mail", "3/1", json_to=None)
+    assert show(lab, "a-mail", "3/1", json_to=None) == 0
     assert set(read) == {"0003"}
-
-
-def test_an_interrupted_run_is_shown_with_its_error(lab, capsys):
-    show(lab, "a-mail", "0001/2", json_to=None)
     text = capsys.readouterr().out
-    assert "interrupted" in text
-    assert "error: the load failed" in text
+    assert text.startswith("run 0003/1 ")
+    assert [part in text for part in ("1,001/s", "create 1,001", "cost of the load:")] == [True] * 3
+    show(lab, "a-mail", "0001/2", json_to=None)
+    assert "error: the load failed" in capsys.readouterr().out
 
 
 def test_json_owns_its_stream(lab, capsys):
@@ -49,28 +38,20 @@ def test_json_owns_its_stream(lab, capsys):
     assert all("cpu_ns_per_op" in cost for cost in found["costs"].values())
 
 
-@pytest.mark.parametrize(("run", "words"), [("0099/1", "expected one of: 0001/1"), ("seven", "expected trial and attempt")])
-def test_a_run_that_is_not_there(lab, run, words):
-    with pytest.raises(UsageError, match=words):
-        show(lab, "a-mail", run, json_to=None)
-
-
-def test_a_trial_alone_is_its_last_run(lab, capsys):
-    show(lab, "a-mail", "3", json_to=None)
-    found = capsys.readouterr()
-    assert found.out.startswith("run 0003/1 of 'A mail spool': finished, ")
-    assert found.err == ""
-    show(lab, "a-mail", "1", json_to=None)
-    found = capsys.readouterr()
-    assert found.out.startswith("run 0001/2 of 'A mail spool': interrupted, ")
-    assert found.err == "assay: trial 1 has the runs 0001/1, 0001/2; the last one is shown\n"
-    with pytest.raises(UsageError, match=r"found no run 0099/1 in a-mail.*expected one of: 0001/1"):
-        show(lab, "a-mail", "99", json_to=None)
-
-
-def test_no_run_is_none_to_choose_from(lab):
-    with pytest.raises(UsageError, match="expected a kept run: there is none yet"):
-        show(lab, "nothing-yet", "1/1", json_to=None)
+def test_a_trial_alone_is_its_last_run_and_what_is_not_there_is_told(lab, capsys):
+    for trial, run, more in (("3", "0003/1", ""), ("1", "0001/2", "0001/1, 0001/2")):
+        show(lab, "a-mail", trial, json_to=None)
+        found = capsys.readouterr()
+        assert found.out.startswith(f"run {run} ")
+        assert (more in found.err, bool(found.err)) == (True, bool(more))
+    for lab_of, run, words in (
+        ("a-mail", "0099/1", "expected one of: 0001/1"),
+        ("a-mail", "99", "found no run 0099/1 in a-mail.*expected one of: 0001/1"),
+        ("a-mail", "seven", "expected trial and attempt"),
+        ("nothing-yet", "1/1", "there is none yet"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            show(lab, lab_of, run, json_to=None)
 
 
 def test_a_damaged_run_says_what_is_wrong_with_it(tmp_path):

@@ -10,31 +10,25 @@ import cli_notebook
 from assay.cli.size import measured
 from assay.sizing.directory import beside
 from assay.units import Refusal, Unit
-from assay_process import Bench
 
 CHAINS = sorted((Path(__file__).parents[2] / "experiments" / "chains").glob("*.toml"))
 ANSWERS = {
-    "backup_over_fibre": "carries 66.1 MB/s read, and up to 6.25 times that. First limit: paths (16 % used)",
-    "cheap_san": "and up to 1.06 times that. First limit: switch port (94.2 % used), then disks (61.2 %).",
-    "directory_import": "the limit is disks (179 % of its capacity requested), so 55.9 % of the load gets through.",
+    "backup_over_fibre": ("6.25 times", "paths (16 % used)"),
+    "cheap_san": ("1.06 times", "switch port (94.2 % used)"),
+    "directory_import": ("disks (179 %", "55.9 % of the load"),
 }
 
 
-@pytest.fixture
-def bench(tmp_path):
-    return Bench(tmp_path)
-
-
-@pytest.mark.parametrize("chain", CHAINS, ids=lambda path: path.stem)
-def test_a_shipped_chain_is_answered_first_and_drawn(bench, chain, tmp_path):
-    page, drawing = tmp_path / "chain.html", tmp_path / "chain.svg"
-    done = bench.run("size", chain, "--picture", page)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert ANSWERS[chain.stem] in done.stdout.split("\n\n")[1]
-    assert "Failure of one unit" in done.stdout
-    assert ANSWERS[chain.stem] in page.read_text().replace("&#39;", "'")
-    assert bench.run("size", chain, "--picture", drawing).returncode == 0
-    assert ET.parse(drawing).getroot().tag.endswith("svg")
+def test_a_shipped_chain_is_answered_first_and_drawn(bench, tmp_path, subtests):
+    for chain in CHAINS:
+        with subtests.test(chain=chain):
+            page, drawing = tmp_path / "chain.html", tmp_path / "chain.svg"
+            done = bench.run("size", chain, "--picture", page)
+            assert (done.returncode, done.stderr) == (0, "")
+            for text in (done.stdout.split("\n\n")[1], page.read_text()):
+                assert [part for part in ANSWERS[chain.stem] if part not in text] == []
+            assert bench.run("size", chain, "--picture", drawing).returncode == 0
+            assert ET.parse(drawing).getroot().tag.endswith("svg")
 
 
 def test_the_document_owns_its_stream(bench):
@@ -46,12 +40,15 @@ def test_the_document_owns_its_stream(bench):
     assert any("1.09 times its limit" in one for one in told["remarks"])
 
 
-def test_mistakes_are_told_with_their_places(bench, tmp_path):
+def test_mistakes_are_told_with_their_places_and_a_wrong_call_is_refused(bench, tmp_path):
     wrong = tmp_path / "wrong.toml"
     wrong.write_text('[load]\nread = "fast"\n[[part]]\nname = "a"\nspeed = "slow"\nmeasured = { notebook = "lab", read = "x" }\n')
     done = bench.run("size", wrong)
     assert done.returncode == 2
     assert [line.split(".toml:")[1].split(":")[0] for line in done.stderr.splitlines() if ".toml:" in line] == ["2", "5", "6"]
+    for words in (("missing.toml",), (CHAINS[0], "--picture", "a.gif")):
+        done = bench.run("size", *words)
+        assert (done.returncode, "expected" in done.stderr) == (2, True)
 
 
 def test_a_notebook_is_looked_for_beside_the_file_and_then_here(tmp_path, monkeypatch):
@@ -75,10 +72,3 @@ def test_a_measure_in_another_unit_is_no_speed(tmp_path):
     wrong = measured(lab, "spool.create.ops_per_s", Unit.BYTES_PER_S)
     assert isinstance(wrong, Refusal)
     assert wrong.found == "'spool.create.ops_per_s', which is in 1/s"
-
-
-@pytest.mark.parametrize("words", [("size", "missing.toml"), ("size", CHAINS[0], "--picture", "a.gif")])
-def test_a_wrong_call_is_refused(bench, words):
-    done = bench.run(*words)
-    assert done.returncode == 2
-    assert "expected" in done.stderr

@@ -1,7 +1,5 @@
 from dataclasses import replace
 
-import pytest
-
 import notebook_records as made
 from assay.answer import doubts
 from assay.cli import tables
@@ -72,23 +70,25 @@ def judged(**changes):
     return Judged(run=run, verdicts={made.RATE: verdict})
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
+def test_a_cell_of_which_no_run_counts_says_so_with_the_raw_value_marked(subtests):
+    for changes, said in [
         ({"corrected": 1.2e9}, "corrected 1.20 GB/s"),
         ({"bound": Bound(low=None, high=2e9, unit="bytes/s")}, "at most 2 GB/s"),
         ({"bound": Bound(low=1e9, high=2e9, unit="bytes/s")}, "at least 1 GB/s and at most 2 GB/s"),
-    ],
-)
-def test_a_cell_of_which_no_run_counts_says_so_with_the_raw_value_marked(changes, said):
-    one = judged(state=VerdictState.INVALID, **changes)
-    cell = Cell(measure=made.RATE, levels={}, estimate=None, values={}, excluded={one.id: INVALID}, unfiltered=estimate(n=1))
-    row = tables.cell_row(results(), cell, {one.id: one})
-    assert row.cells[3:5] == ("(3.98 GB/s)", "n = 0")
-    assert row.note.endswith(f"1 of 1 runs excluded; {said}")
-    counting = tables.cell_row(results(), replace(cell, estimate=estimate(), values={one.id: 1.0}, excluded={}), {one.id: one})
-    assert counting.cells[3:5] == ("3.98 GB/s", "n = 2")
-    assert said not in counting.note
+    ]:
+        with subtests.test(changes=changes):
+            one = judged(state=VerdictState.INVALID, **changes)
+            cell = Cell(
+                measure=made.RATE, levels={}, estimate=None, values={}, excluded={one.id: INVALID}, unfiltered=estimate(n=1)
+            )
+            row = tables.cell_row(results(), cell, {one.id: one})
+            assert row.cells[3:5] == ("(3.98 GB/s)", "n = 0")
+            assert row.note.endswith(f"1 of 1 runs excluded; {said}")
+            counting = tables.cell_row(
+                results(), replace(cell, estimate=estimate(), values={one.id: 1.0}, excluded={}), {one.id: one}
+            )
+            assert counting.cells[3:5] == ("3.98 GB/s", "n = 2")
+            assert said not in counting.note
 
 
 def test_a_figure_of_which_some_runs_do_not_count_has_the_one_with_them_beside_it():
@@ -128,43 +128,39 @@ def test_figures_of_one_run_beside_a_mean_are_said_to_be_of_one_run():
     assert note([noted, replace(noted, limited_by="L04")]) == "writes as the client saw them"
 
 
-@pytest.mark.parametrize(
-    ("state", "found", "shown"),
-    [
+def test_an_open_tier_is_marked_whatever_the_verdict(subtests):
+    for state, found, shown in [
         (VerdictState.TAINTED, (), "device"),
         (VerdictState.TAINTED, (finding(State.UNVERIFIED),), "device?"),
         (VerdictState.TAINTED, (finding(State.UNVERIFIED, rule="N02"),), "device"),
         (VerdictState.UNVERIFIED, (), "device?"),
         (VerdictState.SOUND, (finding(State.UNVERIFIED),), "device"),
         (VerdictState.INVALID, (finding(State.UNVERIFIED), finding(State.FAIL, rule="T03")), "not device"),
-    ],
-)
-def test_an_open_tier_is_marked_whatever_the_verdict(state, found, shown):
-    verdict = judged(state=state, claim=Claim(tier=Tier.DEVICE), findings=found).verdicts[made.RATE]
-    sound = replace(verdict, state=VerdictState.SOUND, findings=())
-    assert doubts.tier([sound, verdict]) == shown
+    ]:
+        with subtests.test(state=state):
+            verdict = judged(state=state, claim=Claim(tier=Tier.DEVICE), findings=found).verdicts[made.RATE]
+            sound = replace(verdict, state=VerdictState.SOUND, findings=())
+            assert doubts.tier([sound, verdict]) == shown
 
 
-@pytest.mark.parametrize(
-    ("found", "shown"),
-    [
+def test_requirements_come_with_what_was_found(subtests):
+    for found, shown in [
         (estimate(1e6, 0.9e6, 1.1e6, n=5), ["1 MB/s", "900 kB/s to 1.10 MB/s, n = 5"]),
         (estimate(0.9, 0.85, 0.95, "ratio", 5), ["0.90 times", "0.85 to 0.95, n = 5"]),
         (None, ["-", "n = 0"]),
-    ],
-)
-def test_requirements_come_with_what_was_found(found, shown):
-    asked = made.experiment()
-    required = RequirementResult(
-        measure=made.RATE,
-        kind=RequirementKind.AT_LEAST,
-        text=">= 1 MB/s",
-        levels={},
-        estimate=found,
-        state=RequirementState.UNDECIDED,
-        verdict=VerdictState.SOUND,
-    )
-    results = Results(experiment=asked, plan=made.plan(asked), runs=(), requirements=(required,))
-    header, line = tables.requirement_table(results).splitlines()
-    assert header.endswith("95 % interval or n")
-    assert [part.strip() for part in line.split("  ") if part.strip()][-2:] == shown
+    ]:
+        with subtests.test(found=found):
+            asked = made.experiment()
+            required = RequirementResult(
+                measure=made.RATE,
+                kind=RequirementKind.AT_LEAST,
+                text=">= 1 MB/s",
+                levels={},
+                estimate=found,
+                state=RequirementState.UNDECIDED,
+                verdict=VerdictState.SOUND,
+            )
+            results = Results(experiment=asked, plan=made.plan(asked), runs=(), requirements=(required,))
+            header, line = tables.requirement_table(results).splitlines()
+            assert header.endswith("95 % interval or n")
+            assert [part.strip() for part in line.split("  ") if part.strip()][-2:] == shown

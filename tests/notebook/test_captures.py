@@ -28,18 +28,11 @@ def test_the_tables_have_what_was_kept(tmp_path):
     assert sql.query(tmp_path, "SELECT client, operations FROM ldap_clients").rows == (("10.0.0.1", 100),)
 
 
-def test_a_capture_is_never_overwritten(tmp_path):
+def test_a_capture_is_never_overwritten_and_damaged_ones_are_left_out(tmp_path):
+    assert sql.query(tmp_path, "SELECT * FROM ldap_operations").rows == ()
     captures.save(tmp_path, kept(found()), NOW)
     with pytest.raises(UsageError, match="free"):
         captures.save(tmp_path, kept(found()), NOW)
-
-
-def test_damaged_files_are_left_out(tmp_path):
-    captures.save(tmp_path, kept(found()), NOW)
     (tmp_path / captures.FOLDER / "other.json").write_text("{")
     (tmp_path / captures.FOLDER / "later.json").write_text('{"schema": "assay.dissect/9"}')
     assert [name for name, _ in captures.kept(tmp_path)] == ["20261125T120000.000005Z"]
-
-
-def test_the_tables_are_empty_without_captures(tmp_path):
-    assert sql.query(tmp_path, "SELECT * FROM ldap_operations").rows == ()

@@ -26,27 +26,18 @@ def kept(tmp_path_factory):
     return store.folder, judged
 
 
-def test_what_was_kept_is_read(kept):
+def test_what_was_kept_is_read_is_a_table_and_is_shown(kept, capsys):
     folder, judged = kept
     (found,) = read.results(folder, judge.ruleset()).runs
     assert found == judged
     assert found.courses.keys() == {made.RATE, LATENCY}
-
-
-def test_they_are_a_table(kept):
-    folder, judged = kept
     query = f"SELECT run, kind, state, unknown, changes->>'$[0].at_ns' FROM courses WHERE measure = '{made.RATE}'"
     ((run, kind, state, unknown, at_ns),) = sql.query(folder.parent, query).rows
     course = judged.courses[made.RATE]
     assert (run, kind, state, unknown) == (judged.id, "rate", "not steady", None)
     assert int(at_ns) == course.changes[0].at_ns
-
-
-def test_they_are_shown_each_sentence_once(kept, capsys):
-    folder, judged = kept
     show(folder.parent, None, judged.id, json_to=None)
     text = capsys.readouterr().out
-    assert "\n\nover time:\n    " in text
     assert f"    {made.RATE}: not steady: falls by " in text
     assert f"    {LATENCY}: not steady: rises by " in text
     show(folder.parent, None, judged.id, json_to="-")

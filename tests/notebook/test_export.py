@@ -57,72 +57,56 @@ def as_sqlite(value: object) -> object:
     return int(value) if isinstance(value, bool) else value
 
 
-@pytest.fixture(scope="module", params=list(Format))
-def exported(request, lab, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("out") / "tables"
-    done = export.export(sql.kept(lab), request.param, folder)
-    return request.param, folder, done
+@pytest.fixture(scope="module")
+def exported(lab, tmp_path_factory):
+    """Form -> folder and what was told of it."""
+    folders = {form: tmp_path_factory.mktemp(form.value) / "tables" for form in Format}
+    return {form: (folder, export.export(sql.kept(lab), form, folder)) for form, folder in folders.items()}
 
 
-def test_every_table_reads_back_as_sql_tells_it(lab, exported):
-    form, folder, done = exported
-    for name in export.NAMES:
-        head, *rows = READERS[form](folder, name)
-        told = sql.query(lab, f"SELECT {', '.join(head)} FROM {name}")
-        expected = told.rows
-        if form is not Format.PARQUET:
-            kept_as = as_csv if form is Format.CSV else as_sqlite
-            expected = [tuple(map(kept_as, row)) for row in expected]
-        assert sorted(rows, key=str) == sorted(expected, key=str), name
-        assert done.rows[name] == len(rows), name
-
-
-def test_what_is_asked_for_is_there(exported):
-    _, _, done = exported
-    assert done.rows["experiments"] == 2
-    assert done.rows["runs"] == 11
-    assert done.rows["comparisons"] == 1
-    assert done.rows["requirements"] == 2
-    assert done.rows["series"] == 33
-    assert done.rows["percentiles"] == 11 * 9
+def test_every_table_reads_back_as_sql_tells_it(lab, exported, subtests):
+    for form, (folder, done) in exported.items():
+        kept_as = {Format.CSV: as_csv, Format.SQLITE: as_sqlite}.get(form, lambda value: value)
+        for name in export.NAMES:
+            with subtests.test(form=form, name=name):
+                head, *rows = READERS[form](folder, name)
+                told = sql.query(lab, f"SELECT {', '.join(head)} FROM {name}")
+                expected = [tuple(map(kept_as, row)) for row in told.rows]
+                assert sorted(rows, key=str) == sorted(expected, key=str)
+                assert done.rows[name] == len(rows)
+        assert [done.rows[name] for name in ("experiments", "runs", "comparisons", "requirements")] == [2, 11, 1, 2]
+        assert (done.rows["series"], done.rows["percentiles"]) == (33, 11 * 9)
 
 
 def test_the_version_of_the_tables_is_told(exported):
-    form, folder, done = exported
-    listed = json.loads((folder / export.LIST).read_text())
-    assert listed["schema"] == export.SCHEMA
-    assert listed["rows"] == done.rows
-    assert set(listed["files"]) == {path.name for path in folder.iterdir()} - {export.LIST}
-    if form is Format.SQLITE:
-        with closing(sqlite3.connect(folder / export.SQLITE)) as connection:
-            assert connection.execute("PRAGMA user_version").fetchone() == (export.SCHEMA,)
-            kinds = {row[1]: row[2] for row in connection.execute("PRAGMA table_info(series)")}
-            assert (kinds["at_ns"], kinds["value"], kinds["metric"], kinds["trial"]) == ("INTEGER", "REAL", "TEXT", "INTEGER")
-    if form is Format.PARQUET:
-        with duckdb.connect() as connection:
-            found = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [str(folder / "runs.parquet")])
-            assert (b"assay_export", str(export.SCHEMA).encode()) in found.fetchall()
+    for folder, done in exported.values():
+        listed = json.loads((folder / export.LIST).read_text())
+        assert (listed["schema"], listed["rows"]) == (export.SCHEMA, done.rows)
+        assert set(listed["files"]) == {path.name for path in folder.iterdir()} - {export.LIST}
+    with closing(sqlite3.connect(exported[Format.SQLITE][0] / export.SQLITE)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (export.SCHEMA,)
+        kinds = {row[1]: row[2] for row in connection.execute("PRAGMA table_info(series)")}
+        assert (kinds["at_ns"], kinds["value"], kinds["metric"], kinds["trial"]) == ("INTEGER", "REAL", "TEXT", "INTEGER")
+    with duckdb.connect() as connection:
+        file = exported[Format.PARQUET][0] / "runs.parquet"
+        found = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [str(file)])
+        assert (b"assay_export", str(export.SCHEMA).encode()) in found.fetchall()
 
 
-def test_percentiles_are_those_of_the_merged_histogram(lab):
+def test_percentiles_are_of_the_merged_histogram_and_measures_say_what_is_claimed(lab):
     query = "SELECT share, latency_ns, slower, count FROM percentiles WHERE run = '0001/1' AND share IN (0.5, 0.9999, 1)"
     assert sql.query(lab, query).rows == ((0.5, 1e5, 1, 1500), (0.9999, 2e5, 0, 1500), (1.0, 2e5, 0, 1500))
-
-
-def test_measures_say_what_is_claimed(lab):
     query = "SELECT measure, unit, better, tier, durability FROM measures WHERE experiment LIKE 'a-mail%'"
     assert sql.query(lab, query).rows == ((made.RATE, "1/s", "higher", "as-is", None),)
 
 
 def test_the_page_has_every_table_and_column(exported):
-    form, folder, _ = exported
     text = PAGE.read_text(encoding="utf-8")
     assert f"Schema version: {export.SCHEMA}" in text
     sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL))
     assert set(sections) == set(export.NAMES)
-    for name in export.NAMES:
-        head = READERS[form](folder, name)[0]
-        assert [column for column in head if f"`{column}`" not in sections[name]] == [], name
+    heads = {name: READERS[form](folder, name)[0] for form, (folder, _) in exported.items() for name in export.NAMES}
+    assert [(name, column) for name, head in heads.items() for column in head if f"`{column}`" not in sections[name]] == []
 
 
 def test_the_example_of_the_page_runs(lab, tmp_path, monkeypatch, capsys):
@@ -163,31 +147,26 @@ def no_list(folder: Path) -> None:
     (folder / export.LIST).write_text("[")
 
 
-def forged(folder: Path) -> None:
-    listed = json.loads((folder / export.LIST).read_text())
-    outside = folder.parent / "outside.txt"
+def test_what_is_not_ours_is_refused_and_left_alone(lab, tmp_path, subtests):
+    kept = sql.kept(lab)
+    for spoil in (strange, changed, linked, no_list):
+        with subtests.test(spoil=spoil.__name__):
+            place = tmp_path / spoil.__name__
+            place.mkdir()
+            export.export(kept, Format.CSV, place / "out", ("runs",))
+            spoil(place / "out")
+            before = tree(place)
+            with pytest.raises(RefusedError, match=r"--to"):
+                export.export(kept, Format.CSV, place / "out", ("runs",))
+            assert tree(place) == before
+    # A forged list reaches nothing outside.
+    export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
+    listed, outside = json.loads((tmp_path / "out" / export.LIST).read_text()), tmp_path / "outside.txt"
     outside.write_text("mine")
     listed["files"]["../outside.txt"] = export.entry(outside)
-    (folder / export.LIST).write_text(json.dumps(listed))
-
-
-@pytest.mark.parametrize("spoil", [strange, changed, linked, no_list])
-def test_what_is_not_ours_is_refused_and_left_alone(lab, tmp_path, spoil):
-    kept = sql.kept(lab)
+    (tmp_path / "out" / export.LIST).write_text(json.dumps(listed))
     export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
-    spoil(tmp_path / "out")
-    before = tree(tmp_path)
-    with pytest.raises(RefusedError, match=r": name another folder \(--to\)"):
-        export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
-    assert tree(tmp_path) == before
-
-
-def test_a_forged_list_reaches_nothing_outside(lab, tmp_path):
-    kept = sql.kept(lab)
-    export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
-    forged(tmp_path / "out")
-    export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
-    assert (tmp_path / "outside.txt").read_text() == "mine"
+    assert outside.read_text() == "mine"
 
 
 def test_a_file_in_the_way_and_wrong_words(lab, tmp_path):

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from assay.notebook.index import is_network, kind_of
 
 MOUNTS = r"""22 1 254:0 / / rw shared:1 - ext4 /dev/vda rw
@@ -14,19 +12,17 @@ a line of another kind
 """
 
 
-@pytest.mark.parametrize(
-    ("folder", "kind", "network"),
-    [
+def test_the_innermost_mount_counts(subtests):
+    for folder, kind, network in [
         ("/home/me/lab", "ext4", False),
         ("/mnt/my lab/one", "nfs4", True),
         ("/mnt/my lab/scratch/one", "xfs", False),
         ("/srv", "fuse.sshfs", True),
         ("/srvx", "ext4", False),
-    ],
-)
-def test_the_innermost_mount_counts(folder, kind, network):
-    assert kind_of(Path(folder), MOUNTS) == kind
-    assert is_network(Path(folder), MOUNTS) is network
+    ]:
+        with subtests.test(folder=folder):
+            assert kind_of(Path(folder), MOUNTS) == kind
+            assert is_network(Path(folder), MOUNTS) is network
 
 
 def test_this_machine_can_be_asked(tmp_path):

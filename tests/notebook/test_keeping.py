@@ -1,8 +1,9 @@
 """Notes, tags and the trash: what goes is there to be brought back."""
 
+import shutil
+
 import pytest
 
-import cli_notebook
 from assay.errors import BusyError, UsageError
 from assay.laboratory.results import current
 from assay.notebook import index, joining, layout, read, trash
@@ -26,25 +27,14 @@ def test_notes_and_tags_are_kept_beside_the_raw_data(folder):
     assert added_to(folder).runs == {}
 
 
-def test_notes_can_be_written_while_a_run_is(folder):
-    with Store.open(folder):
-        annotate(folder, lambda found: found.with_note(None, Remark(text="so far good")))
-    assert added_to(folder).experiment.text == "so far good"
-
-
-@pytest.mark.parametrize("tag", ["", " ", "a b", "-x", "x" * 61, "ä", "a\n"])
-def test_what_is_no_tag_is_refused(tag):
-    with pytest.raises(UsageError, match="expected up to 60"):
-        checked_tags(["good", tag])
-
-
-def test_a_note_is_one_line():
+def test_what_is_no_tag_is_refused_and_a_note_is_one_line():
+    for tag in ("", " ", "a b", "-x", "x" * 61, "ä", "a\n"):
+        with pytest.raises(UsageError, match="up to 60"):
+            checked_tags(["good", tag])
     assert checked_note(" a\n b ") == "a b"
-    with pytest.raises(UsageError, match="at most"):
-        checked_note("x" * 5000)
-    for letter in ("\udcff", "\x1b"):
-        with pytest.raises(UsageError, match="cannot be printed"):
-            checked_note(f"a{letter}b")
+    for note, words in (("x" * 5000, "at most"), ("a\udcffb", "cannot be printed"), ("a\x1bb", "cannot be printed")):
+        with pytest.raises(UsageError, match=words):
+            checked_note(note)
 
 
 def test_an_experiment_goes_into_the_trash_and_comes_back_as_it_was(lab, folder):
@@ -81,13 +71,9 @@ def test_runs_go_into_the_trash_with_their_reason_and_come_back(lab, folder):
     assert len(index.indexed(folder, read.rulesets(folder)[-1])) == 11
 
 
-def test_a_run_that_is_not_there_keeps_all_from_going(folder):
+def test_nothing_goes_while_a_run_is_written_or_where_a_run_is_not_there(lab, folder):
     with pytest.raises(UsageError, match="0042/1"):
         trash.delete_runs(folder, ["0001/1", "0042/1"], "why")
-    assert len(read.attempts(folder)) == 11
-
-
-def test_nothing_goes_while_a_run_is_written(lab, folder):
     with Store.open(folder):
         for change in (
             lambda: trash.delete_experiment(folder),
@@ -96,6 +82,8 @@ def test_nothing_goes_while_a_run_is_written(lab, folder):
         ):
             with pytest.raises(BusyError):
                 change()
+        annotate(folder, lambda found: found.with_note(None, Remark(text="so far good")))
+    assert added_to(folder).experiment.text == "so far good", "notes can be written meanwhile"
     assert len(read.attempts(folder)) == 11
 
 
@@ -149,26 +137,21 @@ def test_an_experiment_comes_back_under_its_own_name(lab, folder):
     assert not goal.exists()
 
 
-def test_an_empty_name_names_nothing(lab, folder):
+def test_an_empty_name_names_nothing_and_the_trash_is_emptied_by_name(lab, folder):
     """`assay delete "$X" --yes` with an empty X took the only experiment, and `assay trash "$X" --empty` all that was there."""
     with pytest.raises(UsageError, match="found 0 experiments"):
         read.choose(lab, "")
-    trash.delete_experiment(folder)
+    goal = trash.delete_experiment(folder)
     with pytest.raises(UsageError, match="found 0 in the trash"):
         trash.choose(lab, "")
-
-
-def test_what_has_its_place_taken_is_not_restored(lab, folder):
-    trash.delete_experiment(folder)
-    cli_notebook.lab(lab.parent / "fresh")
-    joining.move(lab.parent / "fresh" / NAME, lab)
-    with pytest.raises(UsageError, match="move or delete it first"):
-        trash.restore(lab, trash.trashed(lab)[0])
-
-
-def test_the_trash_is_emptied_by_name(lab, folder):
-    goal = trash.delete_experiment(folder)
     trash.purge(lab, trash.choose(lab, goal.name[:20]))
     assert trash.trashed(lab) == ()
-    with pytest.raises(UsageError, match="the trash is empty"):
+    with pytest.raises(UsageError, match="is empty"):
         trash.choose(lab, "x")
+
+
+def test_what_has_its_place_taken_is_not_restored(pristine, lab, folder):
+    trash.delete_experiment(folder)
+    shutil.copytree(pristine / NAME, lab / NAME)
+    with pytest.raises(UsageError, match="move or delete it first"):
+        trash.restore(lab, trash.trashed(lab)[0])

@@ -42,19 +42,15 @@ def assert_only_the_first_is_lost(copy: Path) -> None:
     assert read.observations(copy, "0002/1") == made.observations()
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
-def test_a_truncated_file_costs_its_trial_only(copy, name, share):
-    path = copy / "trials/0001/attempt-1" / name
-    data = path.read_bytes()
-    path.write_bytes(data[: int(len(data) * share)])
-    assert_only_the_first_is_lost(copy)
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_missing_file_costs_its_trial_only(copy, name):
-    (copy / "trials/0001/attempt-1" / name).unlink()
-    assert_only_the_first_is_lost(copy)
+def test_a_truncated_or_missing_file_costs_its_trial_only(copy, subtests):
+    for name in FILES:
+        path = copy / "trials/0001/attempt-1" / name
+        data = path.read_bytes()
+        for share in (0.0, 0.5, 0.99, None):
+            with subtests.test(name=name, share=share):
+                path.unlink() if share is None else path.write_bytes(data[: int(len(data) * share)])
+                assert_only_the_first_is_lost(copy)
+        path.write_bytes(data)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -105,21 +101,13 @@ def test_stray_files_and_folders_are_passed_over(copy):
     assert read.folders(copy.parent) == (copy,)
 
 
-def test_a_run_in_another_runs_place_is_damaged(copy):
+def test_a_later_form_and_a_run_in_another_runs_place_are_damaged(copy):
+    manifest = copy / "trials/0001/attempt-1/manifest.json"
+    manifest.write_text(manifest.read_text().replace(f'"schema":{layout.SCHEMA}', f'"schema":{layout.SCHEMA + 1}'))
+    assert "later version" in read.scan(copy).damaged["trials/0001/attempt-1"]
     shutil.rmtree(copy / "trials/0001/attempt-1")
     shutil.copytree(copy / "trials/0002/attempt-1", copy / "trials/0001/attempt-1")
     assert "not the run in its name" in read.scan(copy).damaged["trials/0001/attempt-1"]
-
-
-def test_a_later_form_is_named_and_left_out(copy):
-    manifest = copy / "trials/0001/attempt-1/manifest.json"
-    manifest.write_text(manifest.read_text().replace(f'"schema":{layout.SCHEMA}', f'"schema":{layout.SCHEMA + 1}'))
-    assert "written by a later version of Assay" in read.scan(copy).damaged["trials/0001/attempt-1"]
-
-
-def test_a_lab_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(UsageError, match="no notebook"):
-        read.folders(tmp_path / "none")
 
 
 def test_an_experiment_is_chosen_by_name_or_digest_and_the_newest_by_default(copy):
@@ -134,7 +122,9 @@ def test_an_experiment_is_chosen_by_name_or_digest_and_the_newest_by_default(cop
         read.choose(lab, "nothing")
 
 
-def test_a_run_that_is_not_there_or_no_run_at_all(copy):
+def test_what_is_not_there_is_told(copy, tmp_path):
+    with pytest.raises(UsageError, match="no notebook"):
+        read.folders(tmp_path / "none")
     with pytest.raises(UsageError, match="no run 0009/1"):
         read.observations(copy, "0009/1")
     with pytest.raises(UsageError, match="expected trial and attempt"):

@@ -15,7 +15,7 @@ import notebook_records as made
 from assay.errors import BusyError, DamagedError, RefusedError
 from assay.notebook import index, layout, read, store
 from assay.notebook.store import Store
-from assay.records import Results
+from assay.records import Observations, Results
 
 
 @pytest.fixture
@@ -35,6 +35,9 @@ def test_a_run_comes_back_as_it_was(lab):
     assert read.runs(kept.folder) == (run,)
     assert read.observations(kept.folder, "0001/1") == made.observations()
     assert (kept.folder / "experiment.toml").read_text() == made.TEXT
+    with Store.open(kept.folder) as again:
+        again.add(made.run(again.plan.trials[1]), Observations())
+    assert read.observations(kept.folder, "0002/1") == Observations()
     names = {path.name for path in (kept.folder / "trials/0001/attempt-1").iterdir()}
     parquet = {"readings.parquet", "series.parquet", "histograms.parquet"}
     assert names == {"run.json", "facts.json", "manifest.json", *parquet}
@@ -70,12 +73,6 @@ def test_a_schedule_that_another_writer_made_longer_before_it_let_go_is_the_one_
         assert again.plan == longer
 
 
-def test_evidence_without_records_comes_back_empty(lab):
-    with create(lab) as kept:
-        kept.add(made.run(kept.plan.trials[0]), type(made.observations())())
-    assert read.observations(kept.folder, "0001/1") == type(made.observations())()
-
-
 def test_the_same_experiment_is_resumed_and_keeps_its_first_plan(lab):
     with create(lab) as first:
         pass
@@ -107,19 +104,15 @@ def test_fresh_begins_another_folder_of_the_same_experiment(lab):
     assert names == ["a-mail-spool-abababab", "a-mail-spool-abababab-2", "a-mail-spool-abababab-3"]
 
 
-def test_raw_data_is_never_changed(lab):
-    with create(lab) as kept:
-        run = made.run(kept.plan.trials[0])
-        kept.add(run, made.observations())
-        with pytest.raises(RefusedError, match="never changed"):
-            kept.add(run, made.observations())
-
-
-def test_a_second_writer_is_told_who_holds_it(lab):
+def test_raw_data_is_never_changed_and_a_second_writer_is_told_who_holds_it(lab):
     with create(lab) as kept:
         with pytest.raises(BusyError, match=f"process {os.getpid()} on "):
             create(lab)
         assert read.runs(kept.folder) == ()
+        run = made.run(kept.plan.trials[0])
+        kept.add(run, made.observations())
+        with pytest.raises(RefusedError, match="never changed"):
+            kept.add(run, made.observations())
     with create(lab):
         pass
 
@@ -153,32 +146,24 @@ def test_a_writer_killed_while_it_writes_leaves_no_half_run(lab):
     assert len(read.runs(kept.folder)) == 2
 
 
-def test_an_interrupt_between_two_files_leaves_nothing(lab, monkeypatch):
+def test_an_interrupt_or_a_full_file_system_leaves_nothing(lab, tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    with create(lab) as kept:
-        monkeypatch.setattr(store.files, "manifest_of", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            kept.add(made.run(kept.plan.trials[0]), made.observations())
-    assert list((kept.folder / "trials/0001").iterdir()) == []
-
-
-def test_a_full_file_system_is_refused_in_words(lab, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
     with create(lab) as kept:
-        monkeypatch.setattr(store.files, "flush", full)
-        with pytest.raises(RefusedError, match="No space left on device"):
-            kept.add(made.run(kept.plan.trials[0]), made.observations())
+        for name, stop, ends in (("manifest_of", interrupt, KeyboardInterrupt), ("flush", full, RefusedError)):
+            with monkeypatch.context() as patched:
+                patched.setattr(store.files, name, stop)
+                with pytest.raises(ends):
+                    kept.add(made.run(kept.plan.trials[0]), made.observations())
+            assert list((kept.folder / "trials/0001").iterdir()) == []
     assert read.runs(kept.folder) == ()
-
-
-def test_a_file_where_the_lab_should_be_is_refused(tmp_path):
-    (tmp_path / "lab").write_text("not a folder")
+    (tmp_path / "file").write_text("not a folder")
     with pytest.raises(RefusedError, match="not writable"):
-        create(tmp_path / "lab")
+        create(tmp_path / "file")
 
 
 def test_verdicts_and_answers_are_kept_by_ruleset(lab):
@@ -241,15 +226,12 @@ def test_the_index_gets_back_the_runs_that_it_lost(lab):
     assert (found.outcomes, found.verdicts) == ({"finished": 2}, {"SOUND": 2})
 
 
-def test_live_rows_are_not_flushed(lab):
+def test_live_rows_are_not_flushed_and_a_network_file_system_has_no_write_ahead_log(lab, monkeypatch):
     with create(lab) as kept:
         assert kept.database.execute("PRAGMA synchronous").fetchone() == (0,)
         assert kept.database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-
-
-def test_on_a_network_file_system_there_is_no_write_ahead_log(lab, monkeypatch):
     monkeypatch.setattr(index, "is_network", lambda folder: True)
-    with create(lab) as kept:
+    with create(lab, digest="cd" * 32) as kept:
         assert kept.database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
@@ -270,29 +252,33 @@ def test_a_damaged_plan_is_named(lab):
         Store.open(kept.folder)
 
 
-@pytest.mark.parametrize("damage", [lambda path: path.write_text("{"), lambda path: path.unlink()])
-def test_a_damaged_plan_is_read_from_its_copy_named_and_restored(lab, damage):
-    with create(lab) as kept:
-        kept.add(made.run(kept.plan.trials[0]), made.observations())
-    plan_file = kept.folder / "plan.json"
-    before = plan_file.read_bytes()
-    damage(plan_file)
-    found = read.results(kept.folder)
-    assert (found.plan, len(found.runs)) == (kept.plan, 1)
-    assert "plan-copy.json is read instead" in found.damaged["plan.json"]
-    assert read.cut(kept.folder).keys() == {"plan.json"}
-    assert read.folders(lab) == (kept.folder,)
-    Store.open(kept.folder).close()
-    assert plan_file.read_bytes() == before
-    assert read.results(kept.folder).damaged == {}
+def test_a_damaged_plan_is_read_from_its_copy_named_and_restored(lab):
+    for damage in ("cut", "gone"):
+        with create(lab / damage) as kept:
+            kept.add(made.run(kept.plan.trials[0]), made.observations())
+        plan_file = kept.folder / "plan.json"
+        before = plan_file.read_bytes()
+        plan_file.write_text("{") if damage == "cut" else plan_file.unlink()
+        found = read.results(kept.folder)
+        assert (found.plan, len(found.runs)) == (kept.plan, 1)
+        assert "plan-copy.json" in found.damaged["plan.json"]
+        assert read.cut(kept.folder).keys() == {"plan.json"}
+        assert read.folders(lab / damage) == (kept.folder,)
+        Store.open(kept.folder).close()
+        assert plan_file.read_bytes() == before
+        assert read.results(kept.folder).damaged == {}
 
 
-def test_trials_that_were_removed_are_named(lab):
+def test_what_is_removed_is_named_and_not_begun_anew(lab):
     with create(lab) as kept:
         kept.add(made.run(kept.plan.trials[0]), made.observations())
-    shutil.rmtree(kept.folder / "trials")
-    assert "removed, with every run" in read.results(kept.folder).damaged["trials"]
-    assert "removed, with every run" in read.cut(kept.folder)["trials"]
+        shutil.rmtree(kept.folder / "trials")
+        assert "removed" in read.results(kept.folder).damaged["trials"]
+        assert "removed" in read.cut(kept.folder)["trials"]
+        shutil.rmtree(kept.folder)
+        with pytest.raises(RefusedError, match="removed while the experiment ran"):
+            kept.add(made.run(kept.plan.trials[0]), made.observations())
+        assert not kept.folder.exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a file system that is soon full")
@@ -305,11 +291,3 @@ def test_a_notebook_without_room_for_its_index_is_refused_in_words(tmp_path):
             create(place)
     finally:
         subprocess.run(["umount", str(place)], check=True)
-
-
-def test_a_notebook_that_is_removed_under_a_run_is_not_begun_anew(lab):
-    with create(lab) as kept:
-        shutil.rmtree(kept.folder)
-        with pytest.raises(RefusedError, match="removed while the experiment ran"):
-            kept.add(made.run(kept.plan.trials[0]), made.observations())
-        assert not kept.folder.exists()

@@ -73,33 +73,18 @@ def test_findings_alike_but_for_their_subject_are_decoded_once(found):
     assert stored.finding.cache_info().misses <= len(found)
 
 
-def test_a_text_of_another_form_is_read_as_a_whole():
+def test_a_text_of_another_form_is_read_as_a_whole_and_what_does_not_fit_is_damage():
     told = {"a": verdict(SUBJECTS[0], [finding()])}
-    spaced = json.dumps(json.loads(kept(told)), indent=1)
-    assert stored.verdicts(spaced)[0] == told
-
-
-def test_equal_findings_of_one_run_are_decoded_once():
+    assert stored.verdicts(json.dumps(json.loads(kept(told)), indent=1))[0] == told
     stored.finding.cache_clear()
-    stored.verdicts(kept({"a": verdict(SUBJECTS[0], [finding()] * 50)}))
-    assert (stored.finding.cache_info().misses, stored.finding.cache_info().hits) == (1, 49)
-
-
-@pytest.mark.parametrize("wrong", ['"state":"good"', '"state":"pass","more":1'])
-def test_a_finding_that_does_not_fit_is_damage(wrong):
-    text = kept({"a": verdict(SUBJECTS[0], [finding()] * 2)})
-    with pytest.raises(DamagedError):
-        stored.verdicts(text.replace('"state":"pass"', wrong, 1))
+    text = kept({"a": verdict(SUBJECTS[0], [finding()] * 50)})
+    stored.verdicts(text)
+    assert (stored.finding.cache_info().misses, stored.finding.cache_info().hits) == (1, 49), "equal ones are decoded once"
+    for wrong in ('"state":"good"', '"state":"pass","more":1'):
+        with pytest.raises(DamagedError):
+            stored.verdicts(text.replace('"state":"pass"', wrong, 1))
 
 
 def finding():
-    return Finding(
-        subject=SUBJECTS[0],
-        phase="fill",
-        rule="T01",
-        name="client-page-cache",
-        state=State.PASS,
-        severity=Severity.NOTES,
-        part="tier",
-        statement="nothing came from memory",
-    )
+    given = {"subject": SUBJECTS[0], "phase": "fill", "rule": "T01", "name": "client-page-cache", "part": "tier"}
+    return Finding(**given, state=State.PASS, severity=Severity.NOTES, statement="nothing came from memory")

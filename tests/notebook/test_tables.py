@@ -44,9 +44,8 @@ def lab(tmp_path_factory):
     return lab
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
+def test_every_table_answers(lab, subtests):
+    for query, expected in [
         ("SELECT run, trial, levels->>'target' FROM runs ORDER BY run", [("0001/1", 1, "xfs"), ("0002/1", 2, "ext4")]),
         ("SELECT DISTINCT phase, cache_asked, drain_ns FROM phases", [("fill", "cold", 5)]),
         ("SELECT DISTINCT client, operation, count FROM clients", [(0, "create", 1000)]),
@@ -58,10 +57,9 @@ def lab(tmp_path_factory):
         ("SELECT DISTINCT rule, state, observed->>'cached_share' FROM findings", [("T01", "pass", "0.99")]),
         ("SELECT measure, excluded->'0001/1'->>'reason' FROM cells", [(made.RATE, "no figure")]),
         ("SELECT candidate, ratio, conclusion FROM comparisons", [("xfs", 1.1, "undecided")]),
-    ],
-)
-def test_every_table_answers(lab, query, expected):
-    assert [*sql.query(lab, query).rows] == expected
+    ]:
+        with subtests.test(query=query):
+            assert [*sql.query(lab, query).rows] == expected
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +74,8 @@ def network_lab(tmp_path_factory):
     return tmp_path / "lab"
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
+def test_the_other_end_of_a_load(network_lab, subtests):
+    for query, expected in [
         ("SELECT operation, bytes, accepted, refused, host FROM servers", [("receive", 50 << 16, 1, "{}", "local")]),
         ("SELECT count(*) FROM servers WHERE cpu_user_ns + cpu_system_ns > 0", [(1,)]),
         (
@@ -91,10 +88,9 @@ def network_lab(tmp_path_factory):
         ),
         ("SELECT (tcp->>'received_bytes')::BIGINT >= 50 << 16 FROM connections WHERE role = 'server'", [(True,)]),
         ("SELECT DISTINCT operation FROM clients", [("send",)]),
-    ],
-)
-def test_the_other_end_of_a_load(network_lab, query, expected):
-    assert [*sql.query(network_lab, query).rows] == expected
+    ]:
+        with subtests.test(query=query):
+            assert [*sql.query(network_lab, query).rows] == expected
 
 
 def test_every_table_with_runs_names_trial_and_attempt(lab):
@@ -118,20 +114,17 @@ def test_columns_are_named_and_every_table_is_listed(lab):
     assert {*tables.COLUMNS, *tables.PARQUET} <= listed
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
+def test_what_cannot_be_answered_is_told(lab, subtests):
+    for query in [
         "SELECT nonsense FROM runs",
         "SELEC",
         "SELECT * FROM read_csv('/etc/passwd')",
         "COPY runs TO '/tmp/never.csv'",
         "",
         " ;-- x",
-    ],
-)
-def test_what_cannot_be_answered_is_told(lab, query):
-    with pytest.raises(UsageError, match="expected SQL over runs"):
-        sql.query(lab, query)
+    ]:
+        with subtests.test(query=query), pytest.raises(UsageError, match="expected SQL over runs"):
+            sql.query(lab, query)
 
 
 def test_a_damaged_trial_is_left_out(lab):

@@ -1,5 +1,6 @@
 """A made-up experiment with everything a report can meet: five verdicts, partial runs, lies, long texts, curves."""
 
+import itertools
 import math
 import random
 from array import array
@@ -72,48 +73,23 @@ from assay.report.charts.curves import Curve
 from assay.report.galleries import Pictures
 
 GIB = 2**30
-MEASURES = (
-    Measure(workload="spool", operation="create", figure="ops_per_s", claim=Claim(durability=Durability.STABLE_MEDIA)),
-    Measure(workload="spool", operation="create", figure="latency_p99_ns"),
-    Measure(workload="spool", operation="list", figure="latency_p99_ns"),
-    Measure(workload="cold", operation="read", figure="bytes_per_s", claim=Claim(tier=Tier.DEVICE, regime=Regime.COLD)),
-    Measure(workload="warm", operation="read", figure="bytes_per_s", claim=Claim(tier=Tier.DEVICE)),
-    Measure(workload="direct", operation="read", figure="bytes_per_s", claim=Claim(tier=Tier.DEVICE)),
-    Measure(workload="dump", operation="write", figure="bytes_per_s", claim=Claim(durability=Durability.STABLE_MEDIA)),
-    Measure(workload="spool", operation="create", figure="@local.cpu_share"),
+STABLE, DEVICE = Claim(durability=Durability.STABLE_MEDIA), Claim(tier=Tier.DEVICE)
+TABLE = (
+    # measure, claim, unit, value, ratio, spread, state
+    ("spool.create.ops_per_s", STABLE, "1/s", 5200.0, 1.38, 0.025, VerdictState.SOUND),
+    ("spool.create.latency_p99_ns", Claim(), "ns", 1.9e6, 0.71, 0.025, VerdictState.SOUND),
+    ("spool.list.latency_p99_ns", Claim(), "ns", 31e6, 1.09, 0.06, VerdictState.UNVERIFIED),
+    ("cold.read.bytes_per_s", replace(DEVICE, regime=Regime.COLD), "bytes/s", 2.61e8, 1.004, 0.025, VerdictState.SOUND),
+    ("warm.read.bytes_per_s", DEVICE, "bytes/s", 4.1e9, 0.97, 0.025, VerdictState.INVALID),
+    ("direct.read.bytes_per_s", DEVICE, "bytes/s", 2.78e8, 1.012, 0.025, VerdictState.SOUND),
+    ("dump.write.bytes_per_s", STABLE, "bytes/s", 7.4e8, 1.06, 0.12, VerdictState.BOUNDED),
+    ("spool.create.@local.cpu_share", Claim(), "share", 0.34, 1.11, 0.025, VerdictState.SOUND),
 )
-UNITS = {"ops_per_s": "1/s", "bytes_per_s": "bytes/s", "latency_p99_ns": "ns", "@local.cpu_share": "share"}
-BASE = {
-    "spool.create.ops_per_s": 5200.0,
-    "spool.create.latency_p99_ns": 1.9e6,
-    "spool.list.latency_p99_ns": 31e6,
-    "cold.read.bytes_per_s": 2.61e8,
-    "warm.read.bytes_per_s": 4.1e9,
-    "direct.read.bytes_per_s": 2.78e8,
-    "dump.write.bytes_per_s": 7.4e8,
-    "spool.create.@local.cpu_share": 0.34,
-}
-RATIO = {
-    "spool.create.ops_per_s": 1.38,
-    "spool.create.latency_p99_ns": 0.71,
-    "spool.list.latency_p99_ns": 1.09,
-    "cold.read.bytes_per_s": 1.004,
-    "warm.read.bytes_per_s": 0.97,
-    "direct.read.bytes_per_s": 1.012,
-    "dump.write.bytes_per_s": 1.06,
-    "spool.create.@local.cpu_share": 1.11,
-}
-SPREAD = {"dump.write.bytes_per_s": 0.12, "spool.list.latency_p99_ns": 0.06}
-STATES = {
-    "spool.create.ops_per_s": VerdictState.SOUND,
-    "spool.create.latency_p99_ns": VerdictState.SOUND,
-    "spool.list.latency_p99_ns": VerdictState.UNVERIFIED,
-    "cold.read.bytes_per_s": VerdictState.SOUND,
-    "warm.read.bytes_per_s": VerdictState.INVALID,
-    "direct.read.bytes_per_s": VerdictState.SOUND,
-    "dump.write.bytes_per_s": VerdictState.BOUNDED,
-    "spool.create.@local.cpu_share": VerdictState.SOUND,
-}
+MEASURES = tuple(
+    Measure(**dict(zip(("workload", "operation", "figure"), name.split(".", 2), strict=True)), claim=claim)
+    for name, claim, *_ in TABLE
+)
+UNITS, BASE, RATIO, SPREAD, STATES = ({row[0]: row[column] for row in TABLE} for column in range(2, 7))
 LABELS = {
     "warm.read.bytes_per_s": Label(nature=Nature.OTHER, operation="read", because=("T01",)),
     "dump.write.bytes_per_s": Label(nature=Nature.STABLE_MEDIA, operation="write", drain_ns=3.4e9, undrained=2.5e9),
@@ -123,8 +99,12 @@ LABELS = {
 }
 
 
-def unit_of(measure: Measure) -> str:
-    return UNITS[measure.figure]
+BULK = {
+    "cold": {"operation": "read", "size": GIB, "cache": "cold"},
+    "warm": {"operation": "read", "size": GIB, "cache": "warm"},
+    "direct": {"operation": "read", "size": GIB, "direct": True},
+    "dump": {"operation": "write", "size": GIB},
+}
 
 
 def experiment(title: str = "A mail spool on ext4 or xfs") -> Experiment:
@@ -137,10 +117,7 @@ def experiment(title: str = "A mail spool on ext4 or xfs") -> Experiment:
         ),
         workloads=(
             WorkloadSpec(name="spool", kind="metadata", knobs={"object": "file", "count": 20000, "list_every": 500}),
-            WorkloadSpec(name="cold", kind="bulk_io", knobs={"operation": "read", "size": GIB, "cache": "cold"}),
-            WorkloadSpec(name="warm", kind="bulk_io", knobs={"operation": "read", "size": GIB, "cache": "warm"}),
-            WorkloadSpec(name="direct", kind="bulk_io", knobs={"operation": "read", "size": GIB, "direct": True}),
-            WorkloadSpec(name="dump", kind="bulk_io", knobs={"operation": "write", "size": GIB}),
+            *(WorkloadSpec(name=name, kind="bulk_io", knobs=knobs) for name, knobs in BULK.items()),
         ),
         factors=(Factor(path="target", levels=("ext4", "xfs")), Factor(path="clients", levels=(1, 2, 4))),
         measures=MEASURES,
@@ -157,100 +134,88 @@ def experiment(title: str = "A mail spool on ext4 or xfs") -> Experiment:
     )
 
 
+GROWTH = {"ops_per_s": (1.0, 1.72, 2.35), "latency_p99_ns": (1.0, 1.12, 1.5), "@local.cpu_share": (1.0, 1.6, 2.3)}
+
+
 def value_at(measure: Measure, target: str, clients: int, noise: random.Random) -> float:
-    scale = {1: 1.0, 2: 1.72, 4: 2.35}[clients] if measure.figure == "ops_per_s" else {1: 1.0, 2: 1.12, 4: 1.5}[clients]
-    if measure.figure == "bytes_per_s":
-        scale = 1.0
-    if measure.figure == "@local.cpu_share":
-        scale = {1: 1.0, 2: 1.6, 4: 2.3}[clients]
+    scale = GROWTH.get(measure.figure, (1.0, 1.0, 1.0))[(1, 2, 4).index(clients)]
     factor = RATIO[measure.name] if target == "xfs" else 1.0
-    return BASE[measure.name] * scale * factor * math.exp(noise.gauss(0, SPREAD.get(measure.name, 0.025)))
+    return BASE[measure.name] * scale * factor * math.exp(noise.gauss(0, SPREAD[measure.name]))
 
 
-LONG_ENOUGH = Finding(
-    subject="",
-    phase="",
-    rule="W01",
-    name="window is long enough",
-    state=State.PASS,
-    severity=Severity.QUALIFIES,
+def found(rule, name, statement, state=State.FAIL, severity=Severity.QUALIFIES, part="tier", **more) -> Finding:
+    """What a rule found, but for whom it is of."""
+    given = {"subject": "", "phase": "", "rule": rule, "name": name, "statement": statement, "state": state}
+    return Finding(**given, severity=severity, part=part, **more)
+
+
+LONG_ENOUGH = found(
+    "W01",
+    "window is long enough",
+    "The window of 6.1 s holds at least 5 s.",
+    State.PASS,
     part="window",
-    statement="The window of 6.1 s holds at least 5 s.",
     observed={"window_s": 6.1},
     threshold={"window_s": 5.0},
 )
-ROOFLINE = Finding(
-    subject="",
-    phase="",
-    rule="L04",
+ROOFLINE = found(
+    "L04",
+    "roofline",
+    "261 MB/s is 93 % of the declared 281 MB/s of loop0.",
+    State.PASS,
+    Severity.INVALIDATES,
     meaning=Meaning.LINK_LIMIT,
-    name="roofline",
-    state=State.PASS,
-    severity=Severity.INVALIDATES,
-    part="tier",
-    statement="261 MB/s is 93 % of the declared 281 MB/s of loop0.",
     observed={"rate": 2.61e8, "limit": 2.81e8, "ratio": 0.93, "limited": "loop0", "unit": "bytes/s"},
 )
+BOUNDS = {
+    VerdictState.INVALID: Bound(low=None, high=8.2e7, unit="bytes/s"),
+    VerdictState.BOUNDED: Bound(low=2.1e8, high=2.6e8, unit="bytes/s"),
+}
 WHY = {
-    VerdictState.INVALID: Finding(
-        subject="",
-        phase="",
-        rule="T01",
-        meaning=Meaning.PAGE_CACHE,
-        name="client page cache",
-        state=State.FAIL,
-        severity=Severity.INVALIDATES,
-        part="tier",
-        statement="Of 1.07 GB that the application read, 21.5 MB (2 %) came from the block device; 99.8 % of the file was"
+    VerdictState.INVALID: found(
+        "T01",
+        "client page cache",
+        "Of 1.07 GB that the application read, 21.5 MB (2 %) came from the block device; 99.8 % of the file was"
         " resident before the clock started. The figure is the bandwidth of the page cache.",
+        severity=Severity.INVALIDATES,
+        meaning=Meaning.PAGE_CACHE,
         observed={"device_share": 0.02, "cached_before": 0.998},
         threshold={"device_share": 0.99},
-        bound=Bound(low=None, high=8.2e7, unit="bytes/s"),
+        bound=BOUNDS[VerdictState.INVALID],
         relabel="page-cache bandwidth",
         detail="2 % of the bytes came from the device; device rate at most 82 MB/s",
         evidence=("L0.read", "L2.read", "L9.read"),
         alternatives=("A cache below the lowest visible device would show full device bytes: it does not.",),
         advice='Read the file cold (`cache = "cold"`), or read it direct, or claim tier = client-cache.',
     ),
-    VerdictState.BOUNDED: Finding(
-        subject="",
-        phase="",
-        rule="D01",
-        meaning=Meaning.DIRTY,
-        name="dirty at stop",
-        state=State.FAIL,
-        severity=Severity.QUALIFIES,
-        part="durability",
-        statement="62 % of the written bytes were still dirty in memory when the clock stopped; the drain took 3.4 s and"
+    VerdictState.BOUNDED: found(
+        "D01",
+        "dirty at stop",
+        "62 % of the written bytes were still dirty in memory when the clock stopped; the drain took 3.4 s and"
         " is charged to the figure.",
+        part="durability",
+        meaning=Meaning.DIRTY,
         observed={"dirty_share": 0.62, "drain_s": 3.4},
         threshold={"dirty_share": 0.01},
-        bound=Bound(low=2.1e8, high=2.6e8, unit="bytes/s"),
+        bound=BOUNDS[VerdictState.BOUNDED],
         evidence=("page_cache.dirty_bytes", "L9.write"),
         advice='Put the flush inside the clock: `flush = "end"`.',
     ),
-    VerdictState.UNVERIFIED: Finding(
-        subject="",
-        phase="",
-        rule="T12",
-        meaning=Meaning.METADATA_CACHE,
-        name="metadata cache",
-        state=State.UNVERIFIED,
-        severity=Severity.INVALIDATES,
-        part="tier",
-        statement="Nothing here counts inode loads of this file system: whether the listing was answered from the dentry"
+    VerdictState.UNVERIFIED: found(
+        "T12",
+        "metadata cache",
+        "Nothing here counts inode loads of this file system: whether the listing was answered from the dentry"
         " cache cannot be told.",
+        State.UNVERIFIED,
+        Severity.INVALIDATES,
+        meaning=Meaning.METADATA_CACHE,
         advice="Run as root with tracefs mounted; the rule then counts inode loads.",
     ),
-    VerdictState.TAINTED: Finding(
-        subject="",
-        phase="",
-        rule="N02",
-        name="stolen CPU time",
-        state=State.FAIL,
-        severity=Severity.QUALIFIES,
+    VerdictState.TAINTED: found(
+        "N02",
+        "stolen CPU time",
+        "The hypervisor took 11 % of the CPU time during the window.",
         part="noise",
-        statement="The hypervisor took 11 % of the CPU time during the window.",
         observed={"steal_share": 0.11},
         threshold={"steal_share": 0.02},
         advice="Repeat when the host is quiet.",
@@ -266,102 +231,79 @@ def findings(measure: Measure, subject: str, state: VerdictState) -> tuple[Findi
 
 def verdict(measure: Measure, run_id: str, value: float, state: VerdictState) -> Verdict:
     subject = f"run:{run_id}:{measure.name}"
-    bounds = {
-        VerdictState.INVALID: Bound(low=None, high=8.2e7, unit="bytes/s"),
-        VerdictState.BOUNDED: Bound(low=2.1e8, high=2.6e8, unit="bytes/s"),
-    }
     return Verdict(
         subject=subject,
         run=run_id,
         measure=measure.name,
         claim=measure.claim,
         value=value,
-        unit=unit_of(measure),
+        unit=UNITS[measure.name],
         corrected=value * 0.32 if measure.name == "dump.write.bytes_per_s" else None,
         state=state,
         label=LABELS.get(measure.name, Label(nature=Nature.AS_SEEN, operation=measure.operation)),
-        bound=bounds.get(state),
+        bound=BOUNDS.get(state),
         findings=findings(measure, subject, state),
     )
 
 
+SECONDS = 6_100_000_000
+
+
+def client(index: int, workload: str, operations: tuple[str, ...], clients: int) -> Client:
+    last_ns = SECONDS - 90_000_000 * index
+    total = {"count": 20000, "bytes": 0 if workload == "spool" else GIB // clients, "errors": 0, "busy_ns": SECONDS}
+    return Client(
+        index=index,
+        host="local",
+        pid=4000 + index,
+        role=Role.LOAD,
+        workers=1,
+        armed_ns=-5_000_000,
+        started_ns=20_000 * index,
+        first_ns=30_000 * index,
+        last_ns=last_ns,
+        stopped_by="work",
+        operations=tuple(OperationTotal(operation=one, **total, first_ns=0, last_ns=last_ns) for one in operations),
+        cost=None,
+    )
+
+
 def phase(workload: str, name: str, operations: tuple[str, ...], direction: Direction, clients: int) -> Phase:
-    seconds = 6_100_000_000
+    proved = CacheState.COLD if workload == "cold" else None
+    resident = {"cold": 0.0, "warm": 0.998}.get(workload)
+    drain_ns = 3_400_000_000 if workload == "dump" else 40_000_000
     return Phase(
         name=f"{workload}.{name}",
         workload=workload,
         measured=True,
         operations=operations,
         directions=dict.fromkeys(operations, direction),
-        cache_asked=CacheState.COLD if workload == "cold" else CacheState.UNCHANGED,
-        hosts=(
-            PhaseHost(
-                host="local",
-                cache_proved=CacheState.COLD if workload == "cold" else None,
-                cached_share_before={"cold": 0.0, "warm": 0.998}.get(workload),
-                drain_ns=3_400_000_000 if workload == "dump" else 40_000_000,
-            ),
-        ),
+        cache_asked=proved or CacheState.UNCHANGED,
+        hosts=(PhaseHost(host="local", cache_proved=proved, cached_share_before=resident, drain_ns=drain_ns),),
         start_ns=0,
-        end_ns=seconds,
+        end_ns=SECONDS,
         stop=StopRule.WORK,
         flush_in_clock=workload == "spool",
-        clients=tuple(
-            Client(
-                index=i,
-                host="local",
-                pid=4000 + i,
-                role=Role.LOAD,
-                workers=1,
-                armed_ns=-5_000_000,
-                started_ns=20_000 * i,
-                first_ns=30_000 * i,
-                last_ns=seconds - 90_000_000 * i,
-                stopped_by="work",
-                operations=tuple(
-                    OperationTotal(
-                        operation=o,
-                        count=20000,
-                        bytes=0 if workload == "spool" else GIB // clients,
-                        errors=0,
-                        busy_ns=seconds,
-                        first_ns=0,
-                        last_ns=seconds - 90_000_000 * i,
-                    )
-                    for o in operations
-                ),
-                cost=None,
-            )
-            for i in range(clients)
-        ),
+        clients=tuple(client(index, workload, operations, clients) for index in range(clients)),
     )
 
 
 def a_run(trial: Trial, outcome: Outcome, attempt: int = 1) -> Run:
     clients = int(trial.levels["clients"])
     target = str(trial.levels["target"])
+    minute = f"2026-11-20T1{trial.position // 60 % 10}:{trial.position % 60:02d}"
+    place = {"kind": EndpointKind.DIRECTORY, "address": "/run/assay/ext4", "devices": ("loop0", "vda"), "filesystem": target}
     return Run(
         trial=trial,
         attempt=attempt,
         outcome=outcome,
-        started_utc=f"2026-11-20T1{trial.position // 60 % 10}:{trial.position % 60:02d}:00Z",
-        ended_utc=f"2026-11-20T1{trial.position // 60 % 10}:{trial.position % 60:02d}:41Z",
+        started_utc=f"{minute}:00Z",
+        ended_utc=f"{minute}:41Z",
         hosts=(HostClock(host="local", offset_ns=0, error_ns=0, t0_mono_ns=1),),
-        places=(
-            Place(
-                target=target,
-                host="local",
-                kind=EndpointKind.DIRECTORY,
-                address="/run/assay/ext4",
-                devices=("loop0", "vda"),
-                filesystem=target,
-            ),
-        ),
+        places=(Place(target=target, host="local", **place),),
         phases=(
             phase("spool", "main", ("create", "list"), Direction.METADATA, clients),
-            phase("cold", "read", ("read",), Direction.READ, clients),
-            phase("warm", "read", ("read",), Direction.READ, clients),
-            phase("direct", "read", ("read",), Direction.READ, clients),
+            *(phase(name, "read", ("read",), Direction.READ, clients) for name in ("cold", "warm", "direct")),
             phase("dump", "write", ("write",), Direction.WRITE, clients),
         ),
         versions={"assay": "0.1.0", "engine": "0.1.0"},
@@ -371,25 +313,24 @@ def a_run(trial: Trial, outcome: Outcome, attempt: int = 1) -> Run:
 
 def trials(blocks: int, digest: str) -> tuple[Trial, ...]:
     shuffle = random.Random(7)
-    made: list[Trial] = []
+    order: list[tuple[int, str, int]] = []
     for block in range(blocks):
         combos = [(t, c) for t in ("ext4", "xfs") for c in (1, 2, 4)]
         shuffle.shuffle(combos)
-        for target, clients in combos:
-            position = len(made)
-            made.append(
-                Trial(
-                    id=position + 1,
-                    experiment=digest,
-                    levels={"target": target, "clients": clients},
-                    replicate=block,
-                    block=block,
-                    sitting=0,
-                    position=position,
-                    seed=1000 + position,
-                )
-            )
-    return tuple(made)
+        order += [(block, *combo) for combo in combos]
+    return tuple(
+        Trial(
+            id=position + 1,
+            experiment=digest,
+            levels={"target": target, "clients": clients},
+            replicate=block,
+            block=block,
+            sitting=0,
+            position=position,
+            seed=1000 + position,
+        )
+        for position, (block, target, clients) in enumerate(order)
+    )
 
 
 def judged_runs(exp: Experiment, schedule: tuple[Trial, ...]) -> tuple[Judged, ...]:
@@ -414,100 +355,82 @@ def judged_runs(exp: Experiment, schedule: tuple[Trial, ...]) -> tuple[Judged, .
     return tuple(runs)
 
 
+def an_estimate(value, low=None, high=None, unit="", n=5, method=Method.MEAN) -> Estimate:
+    return Estimate(value=value, low=low, high=high, confidence=0.95, unit=unit, n=n, method=method)
+
+
 def estimate(values: list[float], unit: str) -> Estimate | None:
     if not values:
         return None
     mean = fmean(values)
-    half = 2.78 * stdev(values) / math.sqrt(len(values)) if len(values) > 2 else None
-    return Estimate(
-        value=mean,
-        low=None if half is None else mean - half,
-        high=None if half is None else mean + half,
-        confidence=0.95,
-        unit=unit,
-        n=len(values),
-        method=Method.MEAN,
+    if len(values) <= 2:
+        return an_estimate(mean, unit=unit, n=len(values))
+    half = 2.78 * stdev(values) / math.sqrt(len(values))
+    return an_estimate(mean, mean - half, mean + half, unit, len(values))
+
+
+def cell(measure: Measure, levels: dict[str, object], runs: tuple[Judged, ...]) -> Cell:
+    here = [run for run in runs if dict(run.run.trial.levels) == levels]
+    excluded = {
+        one.id: replace(PARTIAL, outcome=one.run.outcome, error=one.run.error or "no space left on device")
+        for one in here
+        if one.run.outcome is not Outcome.FINISHED
+    }
+    values = {run.id: run.verdicts[measure.name].value for run in here if run.id not in excluded}
+    return Cell(
+        measure=measure.name,
+        levels=levels,
+        estimate=estimate(list(values.values()), UNITS[measure.name]),
+        values=values,
+        excluded=excluded,
+        low=min(values.values(), default=None),
+        high=max(values.values(), default=None),
     )
 
 
 def cells(exp: Experiment, runs: tuple[Judged, ...]) -> tuple[Cell, ...]:
-    made = []
-    for measure in exp.measures:
-        for target in ("ext4", "xfs"):
-            for clients in (1, 2, 4):
-                levels = {"target": target, "clients": clients}
-                here = [run for run in runs if dict(run.run.trial.levels) == levels]
-                excluded = {
-                    run.id: Exclusion(
-                        reason=ExclusionReason.OUTCOME, outcome=run.run.outcome, error=run.run.error or "no space left on device"
-                    )
-                    for run in here
-                    if run.run.outcome is not Outcome.FINISHED
-                }
-                values = {run.id: run.verdicts[measure.name].value for run in here if run.id not in excluded}
-                made.append(
-                    Cell(
-                        measure=measure.name,
-                        levels=levels,
-                        estimate=estimate(list(values.values()), unit_of(measure)),
-                        values=values,
-                        excluded=excluded,
-                        low=min(values.values(), default=None),
-                        high=max(values.values(), default=None),
-                    )
-                )
-    return tuple(made)
+    places = [{"target": target, "clients": clients} for target in ("ext4", "xfs") for clients in (1, 2, 4)]
+    return tuple(cell(measure, levels, runs) for measure in exp.measures for levels in places)
 
 
 PARTIAL = Exclusion(reason=ExclusionReason.OUTCOME, outcome=Outcome.PARTIAL)
 
 
+def conclusion_of(low: float, high: float) -> Conclusion:
+    if low > 1.05 or high < 0.95:
+        return Conclusion.MATTERS
+    if low > 0.95 and high < 1.05:
+        return Conclusion.EQUIVALENT
+    return Conclusion.IMMATERIAL if low > 1 or high < 1 else Conclusion.UNDECIDED
+
+
 def comparisons(exp: Experiment, made: tuple[Cell, ...]) -> tuple[Comparison, ...]:
+    known = {(one.measure, one.levels["target"], one.levels["clients"]): one.estimate for one in made}
     out = []
-    for measure in exp.measures:
-        for clients in (1, 2, 4):
-            pair = {
-                str(c.levels["target"]): c.estimate for c in made if c.measure == measure.name and c.levels["clients"] == clients
-            }
-            base, cand = pair["ext4"], pair["xfs"]
-            if base is None or cand is None or base.low is None or cand.low is None:
-                continue
-            ratio = cand.value / base.value
-            half = math.hypot((cand.high - cand.low) / 2 / cand.value, (base.high - base.low) / 2 / base.value)
-            low, high = ratio * math.exp(-half), ratio * math.exp(half)
-            if low > 1.05 or high < 0.95:
-                conclusion = Conclusion.MATTERS
-            elif low > 0.95 and high < 1.05:
-                conclusion = Conclusion.EQUIVALENT
-            elif low > 1 or high < 1:
-                conclusion = Conclusion.IMMATERIAL
-            else:
-                conclusion = Conclusion.UNDECIDED
-            out.append(
-                Comparison(
-                    measure=measure.name,
-                    factor="target",
-                    baseline="ext4",
-                    candidate="xfs",
-                    within={"clients": clients},
-                    ratio=Estimate(
-                        value=ratio,
-                        low=low,
-                        high=high,
-                        confidence=0.95,
-                        unit="",
-                        n=5,
-                        method=Method.PAIRED_GEOMETRIC,
-                    ),
-                    conclusion=conclusion,
-                    matters_share=0.05,
-                    detectable_share=0.041,
-                    provable_share=0.092,
-                    excluded={"0009/1": PARTIAL} if clients == 4 else {},
-                    p_value=0.001,
-                    adjusted_p_value=0.006,
-                )
+    for measure, clients in itertools.product(exp.measures, (1, 2, 4)):
+        base, cand = known[measure.name, "ext4", clients], known[measure.name, "xfs", clients]
+        if base is None or cand is None or base.low is None or cand.low is None:
+            continue
+        ratio = cand.value / base.value
+        half = math.hypot((cand.high - cand.low) / 2 / cand.value, (base.high - base.low) / 2 / base.value)
+        low, high = ratio * math.exp(-half), ratio * math.exp(half)
+        out.append(
+            Comparison(
+                measure=measure.name,
+                factor="target",
+                baseline="ext4",
+                candidate="xfs",
+                within={"clients": clients},
+                ratio=an_estimate(ratio, low, high, method=Method.PAIRED_GEOMETRIC),
+                conclusion=conclusion_of(low, high),
+                matters_share=0.05,
+                detectable_share=0.041,
+                provable_share=0.092,
+                excluded={"0009/1": PARTIAL} if clients == 4 else {},
+                p_value=0.001,
+                adjusted_p_value=0.006,
             )
+        )
     return tuple(out)
 
 
@@ -533,40 +456,30 @@ def comparison_verdicts(exp: Experiment, made: tuple[Comparison, ...]) -> dict[s
     return verdicts
 
 
+def state_of(found: Estimate | None, most: float) -> RequirementState:
+    if found and found.high and found.high <= most:
+        return RequirementState.MET
+    return RequirementState.NOT_MET if found and found.low and found.low > most else RequirementState.UNDECIDED
+
+
 def requirements(made: tuple[Cell, ...], compared: tuple[Comparison, ...]) -> tuple[RequirementResult, ...]:
-    results = [
-        RequirementResult(
-            measure=cell.measure,
-            kind=RequirementKind.AT_MOST,
-            text="<= 50 ms",
-            levels=cell.levels,
-            estimate=cell.estimate,
-            state=RequirementState.MET
-            if cell.estimate and cell.estimate.high and cell.estimate.high <= 50e6
-            else (
-                RequirementState.NOT_MET
-                if cell.estimate and cell.estimate.low and cell.estimate.low > 50e6
-                else RequirementState.UNDECIDED
-            ),
-            verdict=VerdictState.UNVERIFIED,
-        )
-        for cell in made
-        if cell.measure == "spool.list.latency_p99_ns"
-    ]
-    results += [
-        RequirementResult(
-            measure=one.measure,
-            kind=RequirementKind.NOT_WORSE_THAN,
-            text="not worse than 5 %",
-            levels={"target": one.candidate, **one.within},
-            estimate=one.ratio,
-            state=RequirementState.MET,
-            verdict=VerdictState.SOUND,
-        )
-        for one in compared
-        if one.measure == "spool.create.ops_per_s"
-    ]
-    return tuple(results)
+    most = {"kind": RequirementKind.AT_MOST, "text": "<= 50 ms", "verdict": VerdictState.UNVERIFIED}
+    not_worse = {"kind": RequirementKind.NOT_WORSE_THAN, "text": "not worse than 5 %", "verdict": VerdictState.SOUND}
+    kept = {"state": RequirementState.MET, **not_worse}
+    return (
+        *(
+            RequirementResult(
+                measure=one.measure, levels=one.levels, estimate=one.estimate, state=state_of(one.estimate, 50e6), **most
+            )
+            for one in made
+            if one.measure == "spool.list.latency_p99_ns"
+        ),
+        *(
+            RequirementResult(measure=one.measure, levels={"target": one.candidate, **one.within}, estimate=one.ratio, **kept)
+            for one in compared
+            if one.measure == "spool.create.ops_per_s"
+        ),
+    )
 
 
 def results(blocks: int = 5, title: str = "A mail spool on ext4 or xfs") -> Results:
@@ -592,15 +505,11 @@ def results(blocks: int = 5, title: str = "A mail spool on ext4 or xfs") -> Resu
         comparison_verdicts=comparison_verdicts(exp, compared),
         requirements=requirements(made, compared),
         findings=(
-            Finding(
+            replace(
+                found("S04", "drift over the schedule", "No trend over the order of runs (p = 0.41).", State.PASS),
                 subject="experiment",
                 phase=None,
-                rule="S04",
-                name="drift over the schedule",
-                state=State.PASS,
-                severity=Severity.QUALIFIES,
                 part="statistics",
-                statement="No trend over the order of runs (p = 0.41).",
             ),
         ),
         damaged={"0031": "run.json ends in the middle of a value"} if blocks > 5 else {},
@@ -627,15 +536,7 @@ def one_run() -> Results:
             Cell(
                 measure=m.name,
                 levels={},
-                estimate=Estimate(
-                    value=first.verdicts[m.name].value,
-                    low=None,
-                    high=None,
-                    confidence=0.95,
-                    unit=unit_of(m),
-                    n=1,
-                    method=Method.MEAN,
-                ),
+                estimate=an_estimate(first.verdicts[m.name].value, unit=UNITS[m.name], n=1),
                 values={first.id: first.verdicts[m.name].value},
             )
             for m in exp.measures
@@ -666,22 +567,23 @@ MOVED = {
 }
 
 
-def reading(
-    phase_name: str, rung: str, subject: str, direction: Direction, figures: tuple[int | None, int | None, Span]
-) -> Reading:
-    sources = {"L0": "engine", "L1": "process_io", "L2": "process_io", "L8": "block", "L9": "block"}
+SOURCES = {"L0": "engine", "L1": "process_io", "L2": "process_io", "L8": "block", "L9": "block"}
+
+
+def reading(phase_name: str, rung: str, subject: str, direction: Direction, figures: tuple[int | None, int, Span]) -> Reading:
+    moved, operations, span = figures
     return Reading(
         phase=phase_name,
         rung=Rung(rung),
-        source=f"{sources[rung]}:fixture",
+        source=f"{SOURCES[rung]}:fixture",
         host="local",
         subject=subject,
         direction=direction,
-        bytes=figures[0],
-        operations=figures[1],
+        bytes=moved,
+        operations=operations,
         from_ns=0,
-        to_ns=6_100_000_000,
-        span=figures[2],
+        to_ns=SECONDS,
+        span=span,
     )
 
 
@@ -705,12 +607,24 @@ def readings(clients: int) -> list[Reading]:
     return made
 
 
-SUBJECTS = {"application": "client:0", "network": "interface:eth0", "cpu": ABSOLUTE}
+SUBJECTS = {
+    "application": "client:0",
+    "network": "interface:eth0",
+    "cpu": ABSOLUTE,
+    "memory": ABSOLUTE,
+    "page_cache": "path:/srv/data",
+}
+
+
+def a_series(phase_name: str, layer: str, metric: str, unit: str, looks: tuple[array, array]) -> Series:
+    named = {"phase": phase_name, "source": "fixture", "layer": layer, "host": "local", "metric": metric, "unit": unit}
+    return Series(**named, subject=SUBJECTS.get(layer, "device:vda"), at_ns=looks[0], value=looks[1])
 
 
 def series(noise: random.Random) -> list[Series]:
     made = []
     at = array("q", [250_000_000 * i for i in range(39)])
+    busy = (("cold.read", 190.0), ("warm.read", 4.0), ("dump.write", 243.0))
     plans = (
         ("spool.main", "application", "create.count", "count", 1400.0),
         ("spool.main", "block", "write_bytes", "bytes", 9e6),
@@ -723,33 +637,19 @@ def series(noise: random.Random) -> list[Series]:
         ("dump.write", "application", "write.bytes", "bytes", 1.8e8),
         ("dump.write", "block", "write_bytes", "bytes", 6.8e7),
         ("cold.read", "network", "rx_bytes", "bytes", 6.6e7),
+        *((name, "block", "io_ticks", "ms", ticks) for name, ticks in busy),
         *(
-            (name, "block", "io_ticks", "ms", busy)
-            for name, busy in (("cold.read", 190.0), ("warm.read", 4.0), ("dump.write", 243.0))
+            (name, "cpu", metric, "ns", step)
+            for metric, step in (("user_ns", 6e7), ("system_ns", 1.1e8), ("total_ns", 5e8))
+            for name, _ in busy
         ),
-        *((name, "cpu", "user_ns", "ns", 6e7) for name in ("cold.read", "warm.read", "dump.write")),
-        *((name, "cpu", "system_ns", "ns", 1.1e8) for name in ("cold.read", "warm.read", "dump.write")),
-        *((name, "cpu", "total_ns", "ns", 5e8) for name in ("cold.read", "warm.read", "dump.write")),
     )
     for name, layer, metric, unit, step in plans:
         total, values = 0.0, array("d")
         for _ in at:
             values.append(total)
             total += step * math.exp(noise.gauss(0, 0.15))
-        subject = SUBJECTS.get(layer, "device:vda")
-        made.append(
-            Series(
-                phase=name,
-                source="fixture",
-                layer=layer,
-                host="local",
-                subject=subject,
-                metric=metric,
-                unit=unit,
-                at_ns=at,
-                value=values,
-            )
-        )
+        made.append(a_series(name, layer, metric, unit, (at, values)))
     for name in ("spool.main", "cold.read", "warm.read", "direct.read", "dump.write"):
         for layer, metric, unit, level, growth in (
             ("page_cache", "cached_bytes", "bytes", 1e9 if name == "warm.read" else 1e6, 2.6e7 if name == "cold.read" else 0.0),
@@ -759,19 +659,8 @@ def series(noise: random.Random) -> list[Series]:
             ("cpu", "user_share", "share", 0.12, 0.0),
             ("cpu", "steal_share", "share", 0.02, 0.0),
         ):
-            made.append(
-                Series(
-                    phase=name,
-                    source="fixture",
-                    layer=layer,
-                    host="local",
-                    subject="path:/srv/data" if layer == "page_cache" else ABSOLUTE,
-                    metric=metric,
-                    unit=unit,
-                    at_ns=at,
-                    value=array("d", [(level + growth * i) * math.exp(noise.gauss(0, 0.05)) for i in range(len(at))]),
-                )
-            )
+            values = array("d", [(level + growth * i) * math.exp(noise.gauss(0, 0.05)) for i in range(len(at))])
+            made.append(a_series(name, layer, metric, unit, (at, values)))
     return made
 
 
@@ -787,21 +676,8 @@ def latency_buckets(noise: random.Random) -> list[Series]:
             near = math.exp(-(math.log(upper / middle) ** 2) / 0.1) + 0.01 * math.exp(-(math.log(upper / middle / 8) ** 2) / 0.4)
             totals[upper] += int(1800 * near * math.exp(noise.gauss(0, 0.1)))
             counts[upper].append(totals[upper])
-    return [
-        Series(
-            phase="spool.main",
-            source="fixture",
-            layer="application",
-            host="local",
-            subject="client:0",
-            metric=f"create.bucket_{upper}_ns",
-            unit="count",
-            at_ns=at,
-            value=counts[upper],
-        )
-        for upper in uppers
-        if totals[upper]
-    ]
+    seen = [upper for upper in uppers if totals[upper]]
+    return [a_series("spool.main", "application", f"create.bucket_{upper}_ns", "count", (at, counts[upper])) for upper in seen]
 
 
 def histogram(phase_name: str, operation: str, median_ns: float, noise: random.Random) -> Histogram:
@@ -882,32 +758,18 @@ def pictures(made: Results) -> Pictures:
         if run.run.outcome is Outcome.FAILED:
             continue
         noise = random.Random(run.id)
-        clients = int(run.run.trial.levels["clients"])
-        target = str(run.run.trial.levels["target"])
+        clients, target = int(run.run.trial.levels["clients"]), str(run.run.trial.levels["target"])
+        objects = tuple(range(500, 20001, 500))
+        active = tuple(clients if 1000 < n < 19000 or clients == 1 else max(1, clients - 1) for n in objects)
         for operation, base in (("create", 190_000.0), ("list", 400_000.0)):
-            objects = tuple(range(500, 20001, 500))
-            active = tuple(clients if 1000 < n < 19000 or clients == 1 else max(1, clients - 1) for n in objects)
             slope = (2.2 if target == "ext4" else 1.1) if operation == "create" else 18
+            alone = base * clients**0.4 * (0.9 if target == "ext4" else 1.0)
             time = tuple(
-                base
-                * clients**0.4
-                * (0.9 if target == "ext4" else 1.0)
-                * (1 + slope * n / 20000)
-                * math.exp(noise.gauss(0, 0.04))
-                * (0.75 if a < clients else 1)
+                alone * (1 + slope * n / 20000) * math.exp(noise.gauss(0, 0.04)) * (0.75 if a < clients else 1)
                 for n, a in zip(objects, active, strict=True)
             )
-            curves.append(
-                Curve(
-                    run=run.id,
-                    workload="spool",
-                    operation=operation,
-                    objects=objects,
-                    time_per_operation_ns=time,
-                    active_clients=active,
-                    clients=clients,
-                )
-            )
+            named = {"run": run.id, "workload": "spool", "operation": operation, "clients": clients, "active_clients": active}
+            curves.append(Curve(**named, objects=objects, time_per_operation_ns=time))
     return Pictures(curves=tuple(curves))
 
 

@@ -1,4 +1,4 @@
-"""The page in a browser at four widths: no network, all drawn, readable in light, in dark and on paper, reached by keyboard."""
+"""The page in a browser at three widths: no network, all drawn, readable in light, in dark and on paper, reached by keyboard."""
 
 from dataclasses import replace
 
@@ -9,13 +9,17 @@ from assay.report.galleries import Pictures
 from report import fixture
 from report.conftest import ALL_DRAWN, Opened
 
-WIDTHS = (400, 800, 1200, 1600)
+WIDTHS = (400, 800, 1400)
 DRAWN = """() => [...document.querySelectorAll('.chart')].filter(chart => chart.clientWidth).map(chart => [
     chart.closest('figure').id, chart.dataset.state,
     chart.querySelectorAll('svg [role="graphics-symbol"], svg .mark-group path').length > 0])"""
 SKETCHED = "() => [...document.querySelectorAll('.drawn svg, .rungs svg')].map(one => one.querySelectorAll('rect').length)"
 REACHED = """() => { window.reached = []; document.addEventListener('focusin', event => window.reached.push(event.target)); }"""
 EXPECTED = """() => [...document.querySelectorAll('a[href], summary, [tabindex="0"]')].filter(one => one.checkVisibility())"""
+BARE = """() => [...document.querySelectorAll('figure, .forest, #bytes')].filter(one => !(one.querySelector('table tbody tr')
+    || one.nextElementSibling?.querySelector('table tbody tr'))).map(one => one.id || one.className)"""
+UNFOLD = "document.querySelectorAll('details').forEach(one => { one.dataset.was = one.open; one.open = true })"
+FOLD = "document.querySelectorAll('details').forEach(one => { one.open = one.dataset.was === 'true' })"
 PAPER = 690
 """Pixels between the margins of a page of A4."""
 BEYOND = """() => [...document.querySelectorAll('table, .said *, .chart, .drawn')].filter(one => {
@@ -50,94 +54,110 @@ def written(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module", params=WIDTHS)
-def seen(request, browser, written):
-    """The page at one width, all charts drawn; the tests that share it leave it as it was."""
-    context = browser.new_context(viewport={"width": request.param, "height": 1000}, color_scheme="light")
-    opened = Opened(page=context.new_page())
-    opened.page.on("request", lambda asked: opened.requests.append(asked.url))
-    opened.page.on("console", lambda message: opened.complaints.append(message.text))
-    opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
-    opened.page.goto(written.as_uri())
-    opened.page.wait_for_function(ALL_DRAWN)
-    opened.width = request.param
-    yield opened
-    context.close()
+@pytest.fixture(scope="module")
+def at_each_width(browser, written):
+    """The page at each width, all charts drawn; the tests that share it leave it as it was."""
+    found = []
+    for width in WIDTHS:
+        context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme="light")
+        opened = Opened(page=context.new_page())
+        opened.page.on("request", lambda asked, opened=opened: opened.requests.append(asked.url))
+        opened.page.on("console", lambda message, opened=opened: opened.complaints.append(message.text))
+        opened.page.on("pageerror", lambda error, opened=opened: opened.complaints.append(str(error)))
+        opened.page.goto(written.as_uri())
+        opened.page.wait_for_function(ALL_DRAWN)
+        opened.width = width
+        found.append(opened)
+    yield found
+    for opened in found:
+        opened.page.context.close()
 
 
 def overflows(seen):
     return seen.page.evaluate("document.documentElement.scrollWidth") > seen.width
 
 
-def test_it_asks_nothing_of_a_network_and_complains_of_nothing(seen, written):
-    assert seen.requests == [written.as_uri()]
-    assert seen.complaints == []
+def test_it_asks_nothing_of_a_network_and_complains_of_nothing(at_each_width, written, subtests):
+    for seen in at_each_width:
+        with subtests.test(width=seen.width):
+            assert seen.requests == [written.as_uri()]
+            assert seen.complaints == []
 
 
-def test_every_chart_is_drawn_with_marks(seen):
-    charts = seen.page.evaluate(DRAWN)
-    assert len(charts) > 25
-    assert [one for one in charts if one[1:] != ["drawn", True]] == []
-    sketches = seen.page.evaluate(SKETCHED)
-    assert len(sketches) > 8
-    assert min(sketches) >= 3
+def test_every_chart_is_drawn_with_marks(at_each_width, subtests):
+    for seen in at_each_width:
+        with subtests.test(width=seen.width):
+            charts = seen.page.evaluate(DRAWN)
+            assert len(charts) > 25
+            assert [one for one in charts if one[1:] != ["drawn", True]] == []
+            sketches = seen.page.evaluate(SKETCHED)
+            assert len(sketches) > 8
+            assert min(sketches) >= 3
 
 
-def test_the_body_needs_no_sideways_scrolling_even_with_all_tables_open(seen):
-    assert not overflows(seen)
-    seen.page.evaluate("document.querySelectorAll('details').forEach(one => { one.dataset.was = one.open; one.open = true })")
-    wide = overflows(seen)
-    seen.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = one.dataset.was === 'true' })")
-    assert not wide
+def test_the_body_needs_no_sideways_scrolling_even_with_all_tables_open(at_each_width, subtests):
+    for seen in at_each_width:
+        with subtests.test(width=seen.width):
+            assert not overflows(seen)
+            seen.page.evaluate(UNFOLD)
+            wide = overflows(seen)
+            seen.page.evaluate(FOLD)
+            assert not wide
 
 
-def test_texts_of_charts_can_be_read_in_light_and_dark(seen):
+def test_texts_of_charts_can_be_read_in_light_and_dark(at_each_width, subtests):
     """At least 3 to 1, what WCAG 2 asks of parts of a picture; most texts have far more."""
-    assert seen.page.evaluate(CONTRAST) >= 3
-    seen.page.emulate_media(color_scheme="dark")
-    dark = seen.page.evaluate(CONTRAST)
-    background = seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    seen.page.emulate_media(color_scheme="light")
-    assert dark >= 3
-    assert background != seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    for seen in at_each_width:
+        with subtests.test(width=seen.width):
+            assert seen.page.evaluate(CONTRAST) >= 3
+            seen.page.emulate_media(color_scheme="dark")
+            dark = seen.page.evaluate(CONTRAST)
+            background = seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
+            seen.page.emulate_media(color_scheme="light")
+            assert dark >= 3
+            assert background != seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
 
 
-def test_on_paper_short_tables_are_unfolded_and_the_navigation_is_gone(seen):
-    unfolded = "document.querySelectorAll('details.short[open]').length"
-    seen.page.emulate_media(media="print")
-    seen.page.wait_for_function(f"{unfolded} > 8")
-    assert not seen.page.locator("nav").is_visible()
-    assert seen.page.locator("#m-1 table").is_visible()
-    assert seen.page.locator("#m-1 .chart svg").is_visible()
-    assert not seen.page.locator("#schedule table").is_visible(), "a long table stays folded"
-    seen.page.set_viewport_size({"width": PAPER, "height": 1000})
-    beyond = seen.page.evaluate(BEYOND)
-    seen.page.set_viewport_size({"width": seen.width, "height": 1000})
-    assert beyond == []
-    seen.page.emulate_media(media="screen")
-    seen.page.wait_for_function(f"{unfolded} === 0")
+def test_on_paper_short_tables_are_unfolded_and_the_navigation_is_gone(at_each_width, subtests):
+    for seen in at_each_width:
+        with subtests.test(width=seen.width):
+            unfolded = "document.querySelectorAll('details.short[open]').length"
+            seen.page.emulate_media(media="print")
+            seen.page.wait_for_function(f"{unfolded} > 8")
+            assert not seen.page.locator("nav").is_visible()
+            assert seen.page.locator("#m-1 table").is_visible()
+            assert seen.page.locator("#m-1 .chart svg").is_visible()
+            assert not seen.page.locator("#schedule table").is_visible(), "a long table stays folded"
+            seen.page.set_viewport_size({"width": PAPER, "height": 1000})
+            beyond = seen.page.evaluate(BEYOND)
+            seen.page.set_viewport_size({"width": seen.width, "height": 1000})
+            assert beyond == []
+            seen.page.emulate_media(media="screen")
+            seen.page.wait_for_function(f"{unfolded} === 0")
 
 
-def test_every_table_has_a_caption_and_its_cells_have_headers(seen):
-    tables = seen.page.evaluate(
-        """() => [...document.querySelectorAll('table')].map(one => [one.caption?.textContent,
-        [...one.querySelectorAll('thead th')].every(cell => cell.scope === 'col'),
-        [...one.querySelectorAll('tbody tr')].every(row => row.querySelector('th[scope=row]')),
-        !!one.closest('[role=region][tabindex="0"][aria-label]')])"""
-    )
-    assert len(tables) > 20
-    assert [one for one in tables if not all(one)] == []
+def test_every_table_has_a_caption_and_its_cells_have_headers(at_each_width, subtests):
+    for seen in at_each_width:
+        with subtests.test(width=seen.width):
+            tables = seen.page.evaluate(
+                """() => [...document.querySelectorAll('table')].map(one => [one.caption?.textContent,
+                [...one.querySelectorAll('thead th')].every(cell => cell.scope === 'col'),
+                [...one.querySelectorAll('tbody tr')].every(row => row.querySelector('th[scope=row]')),
+                !!one.closest('[role=region][tabindex="0"][aria-label]')])"""
+            )
+            assert len(tables) > 20
+            assert [one for one in tables if not all(one)] == []
 
 
-def test_each_figure_has_its_table_beside_it(seen):
-    bare = "[...document.querySelectorAll('figure, .forest, #bytes')].filter(one => !(one.querySelector('table tbody tr') "
-    bare += "|| one.nextElementSibling?.querySelector('table tbody tr'))).map(one => one.id || one.className)"
-    assert seen.page.evaluate(bare) == []
+def test_each_figure_has_its_table_beside_it(at_each_width, subtests):
+    for seen in at_each_width:
+        with subtests.test(width=seen.width):
+            assert seen.page.evaluate(BARE) == []
 
 
-@pytest.mark.parametrize("seen", [1200], indirect=True)
-def test_the_tab_key_reaches_every_table_in_the_order_of_the_page(seen):
-    seen.page.evaluate("document.querySelectorAll('details').forEach(one => { one.dataset.was = one.open; one.open = true })")
+def test_the_tab_key_reaches_every_table_in_the_order_of_the_page_and_it_prints(at_each_width):
+    seen = at_each_width[-1]
+    seen.page.evaluate(UNFOLD)
     seen.page.evaluate(REACHED)
     wanted = seen.page.evaluate(f"({EXPECTED})().length")
     seen.page.evaluate("document.activeElement.blur()")
@@ -149,13 +169,9 @@ def test_the_tab_key_reaches_every_table_in_the_order_of_the_page(seen):
     first_other = seen.page.evaluate(same)
     regions = seen.page.evaluate("window.reached.filter(one => one.querySelector('table')).length")
     tables = seen.page.evaluate("[...document.querySelectorAll('table')].filter(one => one.checkVisibility()).length")
-    seen.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = one.dataset.was === 'true' })")
+    seen.page.evaluate(FOLD)
     assert first_other == -1
     assert regions >= tables > 20
-
-
-@pytest.mark.parametrize("seen", [1200], indirect=True)
-def test_it_prints(seen):
     assert seen.page.pdf(format="A4")[:5] == b"%PDF-"
 
 

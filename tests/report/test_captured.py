@@ -15,19 +15,13 @@ def page(made, link=None):
     return captured.render(captured.CapturePage(found=made, levels=levels.judged([], made), link=link))
 
 
-def test_the_page_needs_no_network_and_has_three_pictures():
+def test_the_page_needs_no_network_has_three_pictures_and_escapes_texts_of_the_wire():
     text = page(found(), ("1GbE", 1.2e8))
     assert text.count("<svg") == 3
     assert "1GbE" in text
     assert not re.findall(r"(?:src|href)=\"(?!#|data:)", text)
     assert "default-src 'none'" in text
-
-
-def test_texts_of_the_wire_are_escaped():
     assert "<script" not in page(found(filters=[used("(a<script>alert(1)</script>=?)", 3)]))
-
-
-def test_an_empty_capture_has_a_page():
     made = found(search=0, frames=0, messages=0)
     empty = {
         **made.values["timeline"],
@@ -38,16 +32,13 @@ def test_an_empty_capture_has_a_page():
     assert "<svg" not in text
 
 
-def test_a_line_has_a_step_an_interval_and_stops_where_there_is_nothing():
+def test_lines_have_steps_end_where_there_is_nothing_and_go_by_powers_of_ten_where_far_apart():
     chart = OverTime(title="t", sentence="s", interval_s=2.0, lines=(TimeLine(name="a", values=(1.0, None, 3.0)),), shown=str)
     inside = over_time.drawn(chart).inside
     (path,) = re.findall(r'<path d="([^"]+)"', inside)
     assert path.count("M") == 2
     assert path.count("H") == 2
     assert [over_time.nice(value) for value in (0.3, 1, 1.1, 4, 70)] == [0.5, 1, 2, 5, 100]
-
-
-def test_times_that_are_far_apart_are_drawn_by_powers_of_ten():
     lines = (TimeLine(name="mean", values=(2e5, 3e5)), TimeLine(name="longest", values=(4e6, 2e9)))
     near = OverTime(title="t", sentence="s", interval_s=1.0, lines=lines[:1], shown=str, by_tens=True)
     far = OverTime(title="t", sentence="s", interval_s=1.0, lines=lines, shown=str, by_tens=True)
@@ -58,10 +49,6 @@ def test_times_that_are_far_apart_are_drawn_by_powers_of_ten():
     assert heights == sorted(heights, reverse=True)
     assert heights[0] - heights[1] == pytest.approx(heights[-2] - heights[-1])
     assert "NaN" not in over_time.drawn(far).inside
-
-
-def test_a_page_without_remarks_says_so():
-    assert "No sign of lost frames" in page(found())
 
 
 def test_the_names_of_many_lines_are_below_the_title_and_their_colours_tell_them_apart():

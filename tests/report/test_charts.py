@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import UsageError
 from assay.records import Factor, Observations
 from assay.records.price import Price
-from assay.report import listing, markdown, page, picture
+from assay.report import listing, markdown, page
 from assay.report.charts import cells, dots, forest, latency, roles, theme
 from assay.report.charts.figure import end_labels
 from assay.report.galleries import Pictures
@@ -62,13 +61,10 @@ def test_linear_axes_of_figures_begin_at_zero(figures):
     assert checked > 50
 
 
-def test_every_run_with_a_value_has_a_dot(results):
+def test_every_run_with_a_value_has_a_dot_and_a_partial_one_does_not_count(results):
     measure = results.experiment.measures[0]
     shown = [dot.run for cell in results.cells if cell.measure == measure.name for dot in cells.runs_of(results, cell)]
     assert sorted(shown) == sorted(judged.id for judged in results.runs if measure.name in judged.verdicts)
-
-
-def test_a_partial_run_is_drawn_as_not_counted(results):
     measure = results.experiment.measures[0]
     dots = [dot for cell in results.cells if cell.measure == measure.name for dot in cells.runs_of(results, cell)]
     assert [dot.run for dot in dots if dot.excluded] == ["0009/1"]
@@ -82,49 +78,27 @@ def test_labels_at_line_ends_keep_apart_and_in_order(values):
     assert max(ordered) <= 100.001
 
 
-def test_without_a_numeric_factor_levels_lie_in_rows(results):
+def test_levels_lie_in_rows_without_a_number_and_stand_by_their_size_with_one(results):
     experiment = results.experiment
     assert roles.roles(experiment).along == experiment.factors[1]
     text_only = Factor(path="spool.mode", levels=("a", "b"))
     changed = type(experiment)(**{**vars(experiment), "factors": (experiment.factors[0], text_only)})
     parts = roles.roles(changed)
     assert (parts.along, parts.panels) == (None, (text_only,))
-
-
-@pytest.mark.parametrize("count", [2, 6, 9])
-def test_every_level_keeps_its_label(count):
-    plot = dots.Plot(means=[], runs=[], limits=[], top=1.0, unit="")
-    spec, _ = dots.lying(plot, [f"level {index}" for index in range(count)])
-    axes = [layer["encoding"]["y"]["axis"] for layer in spec["layer"] if "encoding" in layer]
-    assert axes
-    assert all(axis["tickCount"] == len(axis["values"]) == count for axis in axes)
-
-
-def test_numeric_levels_stand_by_their_size():
     assert roles.positions((1, 2, 4)) == {1: 0.0, 2: pytest.approx(1.0), 4: pytest.approx(2.0)}
     assert roles.positions((1, 2, 3))[2] == pytest.approx(1.0)
-
-
-def test_data_as_text_survives_commas_and_quotes():
     data = theme.rows_of([{"x": 1.0, "n": 'a, "b"\nc'}])
     assert data == {"values": 'x,n\n1,"a, ""b""\nc"\n', "format": {"type": "csv", "parse": {"x": "number", "n": "string"}}}
 
 
-@pytest.mark.parametrize("ending", ["svg", "png"])
-def test_one_chart_as_a_picture(results, tmp_path, ending):
-    pytest.importorskip("vl_convert")
-    path = tmp_path / f"chart.{ending}"
-    picture.write(
-        page.figures(results, fixture.loader(results), fixture.pictures(results)), "measure-spool.create.ops_per_s", path
-    )
-    content = path.read_bytes()
-    assert content.startswith(b"<svg" if ending == "svg" else b"\x89PNG")
-    assert b"var(" not in content
-
-
-def test_unknown_chart_names_those_that_are_there(results, tmp_path):
-    with pytest.raises(UsageError, match=r"measure-spool\.create\.ops_per_s"):
-        picture.write(page.figures(results, fixture.loader(results), fixture.pictures(results)), "nothing", tmp_path / "x.svg")
+def test_every_level_keeps_its_label(subtests):
+    for count in [2, 6, 9]:
+        with subtests.test(count=count):
+            plot = dots.Plot(means=[], runs=[], limits=[], top=1.0, unit="")
+            spec, _ = dots.lying(plot, [f"level {index}" for index in range(count)])
+            axes = [layer["encoding"]["y"]["axis"] for layer in spec["layer"] if "encoding" in layer]
+            assert axes
+            assert all(axis["tickCount"] == len(axis["values"]) == count for axis in axes)
 
 
 def test_the_page_has_the_price_of_each_rate(results):
@@ -136,24 +110,12 @@ def test_the_page_has_the_price_of_each_rate(results):
     assert not any(one.prices for one in listing.measures(results)), "without a price there is none"
 
 
-def test_markdown_has_the_answer_and_escapes(results):
-    text = markdown.render(results)
-    assert text.startswith("# A mail spool on ext4 or xfs")
-    assert "times the rate of ext4" in text
-    assert "| not met" in text or "| undecided" in text
-    hostile = markdown.render(fixture.hostile("<script>alert(1)</script> | a"))
-    assert not re.search(r"(?<!\\)<script", hostile)
-
-
-def test_a_picture_alone_names_whose_figure_it_is_and_its_unit(results, figures):
+def test_titles_axes_and_rows_name_their_figure_and_factor(results, figures):
     rate = next(one for one in figures if one.name == "measure-spool.create.ops_per_s")
     assert rate.title == "spool create: operations per second"
     axes = [layer["encoding"]["y"].get("axis", {}) for layer in rate.panels[0].spec["layer"] if "y" in layer.get("encoding", {})]
     assert "per second" in {axis.get("title") for axis in axes}
     assert {axis.get("title") for axis in axes}.isdisjoint({"/s"})
-
-
-def test_levels_that_are_numbers_carry_their_factor_where_they_stand_in_rows(results):
     alone = replace(results.experiment, factors=(Factor(path="spool.workers", levels=(1, 2)),), compare="spool.workers")
     cell = replace(results.cells[0], levels={"spool.workers": 2})
     assert cells._row_name(roles.roles(alone), cell) == "workers = 2"
@@ -174,17 +136,21 @@ def test_the_picture_of_the_answer_stands_before_the_evidence(figures):
     assert text.index('href="#factors"') < text.index('href="#measures"')
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
+def test_markdown_has_the_answer_and_texts_mean_nothing_else_in_it(results, subtests):
+    for text, told in [
         ("files.list_every <= 5 ms [SOUND]", "files.list_every <= 5 ms [SOUND]"),
         ("[SOUND](http://x) [a](b) <b>", r"\[SOUND](http://x) \[a](b) \<b>"),
         ("_so_ *so* | `so` R&D &lt;", r"\_so\_ \*so\* \| \`so\` R&D \&lt;"),
         ("# no heading\n- no list", r"\# no heading - no list"),
-    ],
-)
-def test_markdown_is_read_as_it_is_and_means_nothing_else(text, told):
-    assert markdown.escape(text) == told
+    ]:
+        with subtests.test(text=text):
+            assert markdown.escape(text) == told
+    text = markdown.render(results)
+    assert text.startswith("# A mail spool on ext4 or xfs")
+    assert "times the rate of ext4" in text
+    assert "| not met" in text or "| undecided" in text
+    hostile = markdown.render(fixture.hostile("<script>alert(1)</script> | a"))
+    assert not re.search(r"(?<!\\)<script", hostile)
 
 
 def test_a_ratio_is_told_as_so_many_times_the_baseline(results):

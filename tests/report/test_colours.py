@@ -4,8 +4,6 @@ import itertools
 import math
 import re
 
-import pytest
-
 from assay.report import picture
 from assay.report.charts import theme
 
@@ -56,23 +54,22 @@ def lab(colour, matrix):
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
-@pytest.mark.parametrize("paper", ["light", "dark"])
-def test_texts_and_labels_of_lines_are_legible(paper):
-    colours = papers()[paper]
-    assert {name for name in (*TEXTS, *SERIES) if contrast(colours[name], colours["paper"]) < AA_TEXT} == set()
-    on_the_stream = ("ink", "muted", "gold-deep", "invalid")
-    assert {name for name in on_the_stream if contrast(colours[name], colours["stream"]) < AA_TEXT} == set()
-    assert contrast(colours["gold"], colours["paper"]) >= AA_GRAPHICS
-
-
-@pytest.mark.parametrize("paper", ["light", "dark"])
-@pytest.mark.parametrize("eyes", SEEN_BY)
-def test_series_are_told_apart(paper, eyes):
-    seen = {name: lab(papers()[paper][name], SEEN_BY[eyes]) for name in SERIES}
-    close = {(a, b): math.dist(seen[a], seen[b]) for a, b in itertools.combinations(SERIES, 2)}
-    assert {pair: round(far, 1) for pair, far in close.items() if far < APART} == {}
-
-
-def test_pictures_in_files_have_the_colours_of_the_page():
+def test_colours_are_legible_and_those_of_files_are_the_pages(subtests):
+    for paper in ["light", "dark"]:
+        with subtests.test(paper=paper):
+            colours = papers()[paper]
+            assert {name for name in (*TEXTS, *SERIES) if contrast(colours[name], colours["paper"]) < AA_TEXT} == set()
+            on_the_stream = ("ink", "muted", "gold-deep", "invalid")
+            assert {name for name in on_the_stream if contrast(colours[name], colours["stream"]) < AA_TEXT} == set()
+            assert contrast(colours["gold"], colours["paper"]) >= AA_GRAPHICS
     light = papers()["light"]
     assert {name: colour for name, colour in theme.LIGHT.items() if light.get(name[2:]) != colour} == {}
+
+
+def test_series_are_told_apart(subtests):
+    for paper in ["light", "dark"]:
+        for eyes, matrix in SEEN_BY.items():
+            with subtests.test(paper=paper, eyes=eyes):
+                seen = {name: lab(papers()[paper][name], matrix) for name in SERIES}
+                close = {(a, b): math.dist(seen[a], seen[b]) for a, b in itertools.combinations(SERIES, 2)}
+                assert {pair: round(far, 1) for pair, far in close.items() if far < APART} == {}

@@ -27,7 +27,7 @@ def table(spent):
     return runs.costs(fixture.experiment(), [(judged, Observations()) for judged in results.runs])
 
 
-def test_a_row_for_each_measured_phase_and_columns_of_what_is_known():
+def test_a_row_for_each_measured_phase_and_columns_of_what_is_known_also_on_the_page():
     found = table(SPENT)
     (judged,) = fixture.one_run().runs
     assert [phase for _, _, phase, _ in found["rows"]] == [phase.name for phase in judged.run.phases if phase.measured]
@@ -35,15 +35,9 @@ def test_a_row_for_each_measured_phase_and_columns_of_what_is_known():
     assert found["unknown"] == "user instructions, kernel instructions, user cycles, kernel cycles"
     assert all(len(figures) == 4 for _, _, _, figures in found["rows"])
     assert {figures[2] for _, _, _, figures in found["rows"]} == {"0"}
-
-
-def test_with_counters_nothing_is_unknown():
     counted = dict.fromkeys(("user_instructions", "kernel_instructions", "user_cycles", "kernel_cycles"), 10**9)
     found = table(replace(SPENT, **counted))
     assert (len(found["columns"]), found["unknown"]) == (8, "")
-
-
-def test_the_page_has_it_where_something_is_known():
     results = fixture.results(1)
     load = fixture.loader(results)
     assert "Cost of the load" not in page.render(results, load, Pictures())

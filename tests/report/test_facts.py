@@ -32,13 +32,10 @@ def judged(evidence: tuple[str, ...]) -> Results:
     return dataclasses.replace(whole, comparison_verdicts=verdicts)
 
 
-def test_arms_that_differ_in_nothing_are_said_to_once_for_all_measures() -> None:
+def test_how_the_arms_differ_is_told_once_and_what_changed_and_what_follows_apart():
     (one,) = arms(judged(()))
     assert one.sentence == "The arms differ in nothing besides the factor (370 facts compared)."
     assert " against " in one.title
-
-
-def test_what_differs_what_changed_and_what_follows_stand_apart() -> None:
     evidence = (
         "cpu.governor: a against b",
         "changed during a run: x (1 -> 2)",

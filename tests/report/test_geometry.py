@@ -59,17 +59,16 @@ def opened(look, written):
     return look(written).page
 
 
-@pytest.mark.parametrize(("width", "height"), FIRST_SCREENS)
-def test_the_first_screen_has_place_sentence_and_trust(opened, width, height):
-    opened.set_viewport_size({"width": width, "height": height})
-    found = opened.evaluate(BELOW)
-    assert {name: bottom for name, bottom in found.items() if bottom > height} == {}
-    place = opened.locator(".place").first.inner_text()
-    assert re.search(r"/\S+: ext4 on \w+ · host \S+ · Linux \S+", place), place
-
-
-def test_narrow_screens_waste_no_room(opened):
-    """A tablet had one row for each part of a figure; a phone broke the command into seven lines beside an empty column."""
+def test_first_screen_room_height_and_colours(opened, subtests):
+    assert opened.evaluate("document.documentElement.scrollHeight") <= MOST_HIGH
+    for width, height in FIRST_SCREENS:
+        with subtests.test(width=width):
+            opened.set_viewport_size({"width": width, "height": height})
+            found = opened.evaluate(BELOW)
+            assert {name: bottom for name, bottom in found.items() if bottom > height} == {}
+            place = opened.locator(".place").first.inner_text()
+            assert re.search(r"/\S+: ext4 on \w+ · host \S+ · Linux \S+", place), place
+    # A tablet had one row for each part of a figure; a phone broke the command into seven lines beside an empty column.
     left = "name => [...document.querySelectorAll(name)].map(one => Math.round(one.getBoundingClientRect().left))"
     top = "name => [...document.querySelectorAll(name)].map(one => Math.round(one.getBoundingClientRect().top))"
     opened.set_viewport_size({"width": 800, "height": 900})
@@ -78,57 +77,6 @@ def test_narrow_screens_waste_no_room(opened):
     assert all(abs(one - other) < 15 for one, other in zip(figures, intervals, strict=True))
     opened.set_viewport_size({"width": 400, "height": 800})
     assert set(opened.evaluate(left, "#again > .facts > dd")) == set(opened.evaluate(left, "#again > .facts > dt"))
-
-
-def test_the_page_is_short(opened):
-    assert opened.evaluate("document.documentElement.scrollHeight") <= MOST_HIGH
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_no_element_is_outside_its_box_and_no_word_is_broken(opened, width):
-    opened.set_viewport_size({"width": width, "height": 900})
-    opened.wait_for_timeout(200)
-    assert opened.evaluate(SIDEWAYS) <= 0
-    assert opened.evaluate(CUT) == []
-    assert opened.evaluate(HIDDEN_TEXT) == []
-    assert opened.evaluate(BROKEN) == []
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_with_all_unfolded_no_table_goes_on_beyond_its_place(opened, width):
-    """Tables of numbers in half a page were cut at the right; the longest words of a ladder went on beyond a phone."""
-    opened.set_viewport_size({"width": width, "height": 900})
-    opened.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
-    opened.evaluate(
-        "text => document.querySelectorAll('.remark').forEach(one => { one.textContent = text })",
-        "13.8 times more: read-ahead or other processes' traffic",
-    )
-    opened.wait_for_function(ALL_DRAWN, timeout=60_000)
-    assert opened.evaluate(SIDEWAYS) <= 0
-    assert opened.evaluate(CUT) == []
-
-
-def test_pictures_of_phases_under_a_second_are_folded_and_drawn_when_they_are_opened(opened):
-    folded = opened.locator("details.folded .chart")
-    assert folded.count() > 3
-    assert not folded.first.is_visible()
-    opened.evaluate("document.querySelectorAll('details.folded').forEach(one => { one.open = true })")
-    opened.wait_for_function(
-        "[...document.querySelectorAll('details.folded .chart')].every(one => one.dataset.state === 'drawn')"
-    )
-
-
-def test_it_prints_on_eight_pages_with_whole_words_and_tables(opened, tmp_path):
-    pdf = opened.pdf(format="A4")
-    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) <= MOST_PAGES
-    opened.set_viewport_size({"width": PAPER, "height": 1000})
-    opened.emulate_media(media="print")
-    opened.wait_for_timeout(300)
-    assert opened.evaluate(CUT) == []
-    assert opened.evaluate(BROKEN) == []
-
-
-def test_each_verdict_has_one_colour_and_disturbed_is_not_that_of_false(opened):
     colours = opened.evaluate(
         "Object.fromEntries([...document.querySelectorAll('.badge')].map(one => [one.textContent, getComputedStyle(one).color]))"
     )
@@ -143,17 +91,64 @@ def test_each_verdict_has_one_colour_and_disturbed_is_not_that_of_false(opened):
     assert f"rgb({r}, {g}, {b})" not in accused
 
 
+def test_no_element_is_outside_its_box_and_no_word_is_broken(opened, subtests):
+    for width in WIDTHS:
+        with subtests.test(width=width):
+            opened.set_viewport_size({"width": width, "height": 900})
+            opened.wait_for_timeout(200)
+            assert opened.evaluate(SIDEWAYS) <= 0
+            assert opened.evaluate(CUT) == []
+            assert opened.evaluate(HIDDEN_TEXT) == []
+            assert opened.evaluate(BROKEN) == []
+
+
+def test_with_all_unfolded_no_table_goes_on_beyond_its_place(opened, subtests):
+    """Tables of numbers in half a page were cut at the right; the longest words of a ladder went on beyond a phone."""
+    for width in WIDTHS:
+        with subtests.test(width=width):
+            opened.set_viewport_size({"width": width, "height": 900})
+            opened.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+            opened.evaluate(
+                "text => document.querySelectorAll('.remark').forEach(one => { one.textContent = text })",
+                "13.8 times more: read-ahead or other processes' traffic",
+            )
+            opened.wait_for_function(ALL_DRAWN, timeout=60_000)
+            assert opened.evaluate(SIDEWAYS) <= 0
+            assert opened.evaluate(CUT) == []
+
+
+def test_it_prints_on_eight_pages_with_whole_words_and_tables_and_folded_pictures_are_drawn_when_opened(opened, tmp_path):
+    pdf = opened.pdf(format="A4")
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) <= MOST_PAGES
+    opened.set_viewport_size({"width": PAPER, "height": 1000})
+    opened.emulate_media(media="print")
+    opened.wait_for_timeout(300)
+    assert opened.evaluate(CUT) == []
+    assert opened.evaluate(BROKEN) == []
+    opened.emulate_media(media="screen")
+    opened.reload()
+    opened.wait_for_function(ALL_DRAWN)
+    folded = opened.locator("details.folded .chart")
+    assert folded.count() > 3
+    assert not folded.first.is_visible()
+    opened.evaluate("document.querySelectorAll('details.folded').forEach(one => { one.open = true })")
+    opened.wait_for_function(
+        "[...document.querySelectorAll('details.folded .chart')].every(one => one.dataset.state === 'drawn')"
+    )
+
+
 def size(path):
     """Width and height of a PNG."""
     return struct.unpack(">II", path.read_bytes()[16:24])
 
 
-@pytest.mark.parametrize("screen", screens.SCREENS, ids=lambda one: one.name)
-def test_the_pictures_of_the_pages_are_of_these_screens(browser, written, screen, tmp_path):
-    taken = screens.take(browser, written, screen, tmp_path)
-    assert size(taken) == (screen.width, screen.height)
-    assert size(screens.PICTURES / taken.name) == (screen.width, screen.height)
-    assert taken.stat().st_size > 20_000, "hardly anything is drawn"
+def test_the_pictures_of_the_pages_are_of_these_screens(browser, written, tmp_path, subtests):
+    for screen in screens.SCREENS:
+        with subtests.test(screen=screen):
+            taken = screens.take(browser, written, screen, tmp_path)
+            assert size(taken) == (screen.width, screen.height)
+            assert size(screens.PICTURES / taken.name) == (screen.width, screen.height)
+            assert taken.stat().st_size > 20_000, "hardly anything is drawn"
 
 
 def test_dark_paper_is_dark_and_print_is_light(look, written):

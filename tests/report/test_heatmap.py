@@ -46,36 +46,22 @@ def asked(*factors, compare=None):
     return replace(grid_cases.experiment(), factors=factors, compare=compare)
 
 
-@pytest.mark.parametrize("factors", [(), (MANY,), (PAIR, FEW), (MANY, factor("target", "a", "b", "c"))])
-def test_what_is_no_grid_is_no_map(factors):
-    assert heatmap.grid(asked(*factors)) is None
-
-
-def test_two_compared_levels_stay_two_lines():
+def test_which_grids_become_a_map_and_how_it_lies(subtests):
+    for factors in [(), (MANY,), (PAIR, FEW), (MANY, factor("target", "a", "b", "c"))]:
+        with subtests.test(factors=factors):
+            assert heatmap.grid(asked(*factors)) is None
     assert heatmap.grid(asked(MANY, FEW)) is not None
     assert heatmap.grid(asked(MANY, FEW, compare="clients")) is None
     assert heatmap.grid(asked(MANY, SIZES, compare="file.size")).y == SIZES
-
-
-def test_more_levels_lie_along_x_and_the_rest_makes_panels():
     target = factor("target", "a", "b")
     found = heatmap.grid(asked(target, SIZES, FEW, MANY))
     assert (found.x, found.y, found.panels) == (MANY, SIZES, (target, FEW))
-
-
-def test_of_as_many_levels_the_smaller_numbers_lie_along_x():
     records = factor("file.record_size", 4096, 8192, 16384)
     for order in ((SIZES, records), (records, SIZES)):
         assert heatmap.grid(asked(*order)).x == records
 
 
-def test_the_specification_is_valid(figures):
-    altair = pytest.importorskip("altair")
-    for figure in figures:
-        altair.Chart.from_dict({**figure.panels[0].spec, "config": theme.CONFIG}, validate=True)
-
-
-def test_every_cell_is_there_with_figure_interval_and_verdict(figures):
+def test_every_cell_is_there_with_figure_interval_and_verdict_in_the_order_of_size(figures, results, tmp_path):
     for figure in figures:
         found = rows(figure)
         assert len(found) == 30
@@ -87,21 +73,21 @@ def test_every_cell_is_there_with_figure_interval_and_verdict(figures):
         assert sum(row["c"] == heatmap.HOLLOW for row in found.values()) == 1
     assert re.fullmatch(r"56\d\u202fMB/s", rows(figures[0])["64 KiB", "128 MiB"]["u"])
     assert re.fullmatch(r"±\d\.\d %", rows(figures[0])["64 KiB", "128 MiB"]["h"])
-
-
-def test_levels_stand_in_the_order_of_their_size(figures):
     encoding = figures[0].panels[0].spec["encoding"]
     assert encoding["x"]["scale"]["domain"] == ["8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB"]
     assert encoding["y"]["scale"]["domain"][-1] == "1 GiB"
     assert heatmap.ordered(grid_cases.experiment(), factor("x", 30, 4, 200)) == ["4", "30", "200"]
-
-
-def test_the_caption_names_each_dip_once(figures):
     assert figures[0].caption.count("Dip at") == 1
     assert "0.73 times the figure at file.record_size = 32 KiB and 128 KiB" in figures[0].caption
+    pytest.importorskip("vl_convert")
+    path = tmp_path / "map.svg"
+    picture.write(figures, f"measure-{grid_cases.RATE}", path)
+    text = path.read_text()
+    assert "var(" not in text
+    assert theme.LIGHT["--h6"] in text
 
 
-def test_the_ramp_rises_and_does_not_draw_noise_as_relief():
+def test_the_ramp_rises_and_draws_no_noise_and_one_factor_keeps_its_dots():
     ramp = heatmap.ramp_of([1e6, 1e9])
     steps = [ramp.step(value) for value in (1e6, 1e7, 1e8, 1e9)]
     assert (steps[0], steps[-1]) == (0, heatmap.STEPS - 1)
@@ -109,15 +95,9 @@ def test_the_ramp_rises_and_does_not_draw_noise_as_relief():
     noise = heatmap.ramp_of([1.00e8, 1.03e8])
     assert abs(noise.step(1.03e8) - noise.step(1.00e8)) <= 1
     assert heatmap.ramp_of([]).step(0.0) == 0
-
-
-def test_too_few_runs_for_an_interval_say_so():
     one = Estimate(value=5.0, low=None, high=None, confidence=0.95, unit="ns", n=2, method=Method.MEAN)
     assert heatmap.half(one) == "n = 2"
     assert heatmap.half(replace(one, low=4.0, high=6.0)) == "±20 %"
-
-
-def test_one_factor_keeps_its_dots_and_names_the_dip():
     asked = grid_cases.experiment(files=(128 * grid_cases.MIB,))
     made = grid_cases.results(asked=asked)
     figure = cells.figure(made, made.experiment.measures[0])
@@ -131,38 +111,33 @@ def luminance(colour):
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["light", "dark"])
-def test_letters_can_be_read_on_every_step_and_the_ramp_is_monotone_in_lightness(place):
+def test_letters_can_be_read_on_every_step_and_the_ramp_is_monotone_in_lightness(subtests):
     """At least 4.5 to 1 (WCAG 2 AA); a ramp that only goes by lightness is told apart without seeing colours."""
-    text = STYLE.read_text(encoding="utf-8")
-    colours = {name: re.findall(rf"--{name}: (#[0-9a-f]{{6}})", text)[place] for name in re.findall(r"--([ht]\d):", text)}
-    light = [luminance(colours[f"h{step}"]) for step in range(heatmap.STEPS)]
-    assert light == sorted(light, reverse=place == 0)
-    for step in range(heatmap.STEPS):
-        letters = luminance(colours[heatmap.letters(step)[6:8]])
-        low, high = sorted((letters, light[step]))
-        assert (high + 0.05) / (low + 0.05) >= 4.5, f"step {step}"
+    for place in [0, 1]:
+        with subtests.test(place=place):
+            text = STYLE.read_text(encoding="utf-8")
+            colours = {name: re.findall(rf"--{name}: (#[0-9a-f]{{6}})", text)[place] for name in re.findall(r"--([ht]\d):", text)}
+            light = [luminance(colours[f"h{step}"]) for step in range(heatmap.STEPS)]
+            assert light == sorted(light, reverse=place == 0)
+            for step in range(heatmap.STEPS):
+                letters = luminance(colours[heatmap.letters(step)[6:8]])
+                low, high = sorted((letters, light[step]))
+                assert (high + 0.05) / (low + 0.05) >= 4.5, f"step {step}"
 
 
-def test_exported_pictures_have_the_light_colours(results, tmp_path):
-    pytest.importorskip("vl_convert")
-    path = tmp_path / "map.svg"
-    picture.write(page.figures(results, lambda run: Observations(), Pictures()), f"measure-{grid_cases.RATE}", path)
-    text = path.read_text()
-    assert "var(" not in text
-    assert theme.LIGHT["--h6"] in text
-
-
-@pytest.mark.parametrize(("width", "unit"), [(1400, True), (390, False)])
-def test_the_page_draws_it_and_the_unit_goes_where_there_is_room(results, tmp_path, look, width, unit):
-    if not picture.BUNDLE.exists():
-        pytest.importorskip("vl_convert")
-        picture.write_bundle()
-    path = tmp_path / "report.html"
-    page.write(results, lambda run: Observations(), path, Pictures())
-    seen = look(path, width)
-    assert seen.complaints == []
-    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
-    letters = seen.page.evaluate("[...document.querySelectorAll('#measures .chart svg text')].map(one => one.textContent)")
-    assert any(re.fullmatch(r"56\d\u202fMB/s" if unit else r"56\d", text) for text in letters)
-    assert seen.page.evaluate("document.body.textContent").count("the figure of its neighbours") == 4
+def test_the_page_draws_it_and_the_unit_goes_where_there_is_room(results, tmp_path, look, subtests):
+    for width, unit in [(1400, True), (390, False)]:
+        with subtests.test(width=width):
+            if not picture.BUNDLE.exists():
+                pytest.importorskip("vl_convert")
+                picture.write_bundle()
+            path = tmp_path / "report.html"
+            page.write(results, lambda run: Observations(), path, Pictures())
+            seen = look(path, width)
+            assert seen.complaints == []
+            assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+            letters = seen.page.evaluate(
+                "[...document.querySelectorAll('#measures .chart svg text')].map(one => one.textContent)"
+            )
+            assert any(re.fullmatch(r"56\d\u202fMB/s" if unit else r"56\d", text) for text in letters)
+            assert seen.page.evaluate("document.body.textContent").count("the figure of its neighbours") == 4

@@ -20,61 +20,48 @@ def ladder_of(run, phase, seen=None):
     return next(one for one in of_run(fixture.experiment(), run, seen) if one.phase == phase)
 
 
-def test_cold_read_keeps_its_width(run):
+def test_widths_remarks_and_alarms_of_each_kind_of_load(run):
     assert all(step.width > 0.99 for step in ladder_of(run, "cold.read").steps)
-
-
-def test_warm_read_narrows_at_the_page_cache_and_says_so(run):
     found = ladder_of(run, "warm.read")
     widths = {step.name: step.width for step in found.steps}
     assert widths["System calls"] == pytest.approx(1.0)
     assert widths["Lowest device"] == pytest.approx(0.02, abs=0.001)
     assert [step.remark for step in found.steps if step.remark] == ["98\u202f% answered from memory"]
     assert found.verdict.state is VerdictState.INVALID
-
-
-def test_bytes_after_the_clock_are_apart(run):
     lowest = ladder_of(run, "dump.write").steps[-1]
     assert lowest.width == pytest.approx(0.381, abs=0.001)
     assert lowest.late == pytest.approx(0.62, abs=0.001)
     assert "still in memory when the clock stopped" in " ".join(step.remark for step in ladder_of(run, "dump.write").steps)
-
-
-def test_system_calls_that_count_nothing_are_not_drawn_as_nothing(run):
-    seen = fixture.loader(fixture.results(1))(run.id)
-    blind = tuple(
-        replace(one, bytes=0) if one.rung is Rung.SYSCALL and one.direction is Direction.READ else one for one in seen.readings
-    )
-    step = ladder_of(run, "cold.read", replace(seen, readings=blind)).steps[1]
-    assert (step.name, step.width, step.amount) == ("System calls", None, "does not count this kind of I/O")
-
-
-def test_counters_that_others_fill_are_left_out_of_a_local_ladder(run):
-    seen = fixture.loader(fixture.results(1))(run.id)
-    other = next(one for one in seen.readings if one.rung is Rung.CLIENT_CACHE and one.direction is Direction.READ)
-    network = replace(other, rung=Rung.CLIENT_NIC, subject="interface:eth0", bytes=0)
-    names = [step.name for step in ladder_of(run, other.phase, replace(seen, readings=(*seen.readings, network))).steps]
-    assert names == ["Application", "System calls", "Past the page cache", "Device", "Lowest device"]
-
-
-def test_what_a_process_is_charged_for_writes_is_no_rung(run):
     assert [step.name for step in ladder_of(run, "dump.write").steps] == [
         "Application",
         "System calls",
         "Device",
         "Lowest device",
     ]
-
-
-def test_no_readings_leave_the_application_alone(run):
     assert [step.name for step in ladder_of(run, "cold.read", Observations()).steps] == ["Application"]
-
-
-def test_nothing_is_drawn_wider_than_the_picture(run):
+    seen = fixture.loader(fixture.results(1))(run.id)
+    assert [step.lost for step in ladder_of(run, "warm.read").steps] == [False, False, True, False, False]
+    more = tuple(replace(one, bytes=3 * (one.bytes or 0)) if one.rung is Rung.LOWEST_DEVICE else one for one in seen.readings)
+    lowest = ladder_of(run, "cold.read", replace(seen, readings=more)).steps[-1]
+    assert ("more: read-ahead or other processes' traffic" in lowest.remark, lowest.lost) == (True, False)
     for one in of_run(fixture.experiment(), run, fixture.loader(fixture.results(1))(run.id)):
         placed = sketch(one).placed
         assert all(step.width + step.late <= WIDE * 1.001 for step in placed)
         assert [step.bar for step in placed] == sorted(step.bar for step in placed)
+
+
+def test_counters_that_count_nothing_or_are_filled_by_others_are_not_drawn(run):
+    seen = fixture.loader(fixture.results(1))(run.id)
+    blind = tuple(
+        replace(one, bytes=0) if one.rung is Rung.SYSCALL and one.direction is Direction.READ else one for one in seen.readings
+    )
+    step = ladder_of(run, "cold.read", replace(seen, readings=blind)).steps[1]
+    assert (step.name, step.width, step.amount) == ("System calls", None, "does not count this kind of I/O")
+    seen = fixture.loader(fixture.results(1))(run.id)
+    other = next(one for one in seen.readings if one.rung is Rung.CLIENT_CACHE and one.direction is Direction.READ)
+    network = replace(other, rung=Rung.CLIENT_NIC, subject="interface:eth0", bytes=0)
+    names = [step.name for step in ladder_of(run, other.phase, replace(seen, readings=(*seen.readings, network))).steps]
+    assert names == ["Application", "System calls", "Past the page cache", "Device", "Lowest device"]
 
 
 def with_verdict(run, phase, **changes):
@@ -88,20 +75,18 @@ def with_verdict(run, phase, **changes):
     return replace(run, verdicts={**run.verdicts, **changed})
 
 
-@pytest.mark.parametrize(
-    ("part", "severity", "accused"),
-    [
+def test_only_a_doubt_about_the_bytes_is_an_alarm_in_the_ladder(run, subtests):
+    for part, severity, accused in [
         ("load", Severity.QUALIFIES, False),
         ("noise", Severity.INVALIDATES, False),
         ("tier", Severity.NOTES, False),
         ("tier", Severity.QUALIFIES, True),
         ("regime", Severity.QUALIFIES, False),
         ("durability", Severity.INVALIDATES, True),
-    ],
-)
-def test_only_a_doubt_about_the_bytes_is_an_alarm_in_the_ladder(run, part, severity, accused):
-    doubted = with_verdict(run, "cold.read", state=State.FAIL, part=part, severity=severity)
-    assert ladder_of(doubted, "cold.read").accused is accused
+    ]:
+        with subtests.test(part=part):
+            doubted = with_verdict(run, "cold.read", state=State.FAIL, part=part, severity=severity)
+            assert ladder_of(doubted, "cold.read").accused is accused
 
 
 def test_operations_without_bytes_beside_others_have_no_ladder_of_the_devices_requests(run):
@@ -119,11 +104,3 @@ def test_operations_without_bytes_beside_others_have_no_ladder_of_the_devices_re
     )
     both = replace(run, run=replace(run.run, phases=(mixed,)))
     assert [one.direction for one in of_run(fixture.experiment(), both, seen)] == ["write"]
-
-
-def test_only_what_is_missing_is_an_alarm_not_a_journal_that_came_on_top(run):
-    seen = fixture.loader(fixture.results(1))(run.id)
-    assert [step.lost for step in ladder_of(run, "warm.read").steps] == [False, False, True, False, False]
-    more = tuple(replace(one, bytes=3 * (one.bytes or 0)) if one.rung is Rung.LOWEST_DEVICE else one for one in seen.readings)
-    lowest = ladder_of(run, "cold.read", replace(seen, readings=more)).steps[-1]
-    assert ("more: read-ahead or other processes' traffic" in lowest.remark, lowest.lost) == (True, False)

@@ -13,14 +13,11 @@ def observed(count):
     return [(judged, load(judged.id)) for judged in results.runs[:count]]
 
 
-def test_one_run_stands_in_one_grid_and_several_by_phase():
+def test_ladders_stand_by_phase_and_metadata_from_memory_is_folded():
     (only,) = ladder.ladders(fixture.experiment(), observed(1)).groups
     assert (only.phase, len(only.sketches) > 1) == ("", True)
     several = ladder.ladders(fixture.experiment(), observed(3)).groups
     assert all(group.phase and len(group.sketches) == 3 for group in several)
-
-
-def test_metadata_that_hardly_reached_storage_is_folded():
     runs = [(judged, replace(seen, readings=())) for judged, seen in observed(2)]
     found = ladder.ladders(fixture.experiment(), runs)
     metadata = [
@@ -29,7 +26,4 @@ def test_metadata_that_hardly_reached_storage_is_folded():
     assert metadata
     assert [group.phase for group in found.folded] == metadata
     assert "operations answered from memory" in found.folded[0].remark
-
-
-def test_nothing_observed_is_no_section():
     assert ladder.ladders(fixture.experiment(), []) is None

@@ -21,7 +21,7 @@ from assay.records import (
 from assay.report import listing
 
 
-def test_a_figure_of_which_no_run_counts_stands_in_brackets_beside_its_bound():
+def test_figures_stand_in_brackets_beside_their_bound_and_tainted_ones_have_their_reason():
     asked = made.experiment()
     plan = made.plan(asked)
     run = made.run(plan.trials[0])
@@ -43,9 +43,6 @@ def test_a_figure_of_which_no_run_counts_stands_in_brackets_beside_its_bound():
     counting = replace(cell, estimate=mean, values={one.id: 5000.0}, excluded={}, unfiltered=None)
     (row,) = listing.figures(Results(experiment=asked, plan=plan, runs=(one,), cells=(counting,)))
     assert (row.value, row.interval) == ("5,000/s", "n = 1")
-
-
-def test_a_tainted_figure_has_its_reason_in_its_row_and_a_bounded_one_has_none():
     asked = made.experiment()
     plan = made.plan(asked)
     run = made.run(plan.trials[0])

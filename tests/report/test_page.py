@@ -35,37 +35,48 @@ def whole(tmp_path_factory):
     return written(tmp_path_factory.mktemp("whole"), results, fixture.pictures(results))
 
 
-def test_every_figure_has_its_numbers_and_every_chart_a_description(whole, look):
+def test_without_scripts_and_on_narrow_screens_the_tables_still_tell(whole, look):
     seen = look(whole, wait=False)
     bare = seen.page.evaluate("[...document.querySelectorAll('figure')].filter(f => !f.querySelector('table tbody tr')).length")
     silent = seen.page.evaluate("[...document.querySelectorAll('.chart')].filter(c => !c.getAttribute('aria-label')).length")
     assert (bare, silent) == (0, 0)
-
-
-def test_without_scripts_the_tables_and_ladders_still_tell(whole, look):
     seen = look(whole, java_script_enabled=False, wait=False)
     assert seen.page.locator(".chart").first.is_visible() is False
     summary = seen.page.locator("#m-1 summary")
     summary.click()
     assert seen.page.locator("#m-1 table").is_visible()
     assert seen.page.locator(".ladder", has_text="98").first.is_visible()
+    seen = look(whole, wait=False)
+    seen.page.set_viewport_size({"width": 400, "height": 900})
+    unnamed = """() => [...document.querySelectorAll('.scroll table:not(.figures)')].filter(one => {
+        const cells = [...one.querySelector('tbody tr').querySelectorAll('td:not(.whole):not(:empty)')];
+        return cells.some(cell => !/\\w/.test(getComputedStyle(cell, '::before').content));
+    }).map(one => one.caption.textContent)"""
+    assert seen.page.evaluate(unnamed) == []
 
 
-def test_answer_comes_first(whole):
+def test_order_verdicts_links_and_addresses_of_the_whole_page(whole):
     text = whole.read_text()
     body = text[text.index("<main>") :]
     order = [
         body.index(part) for part in ("<h1>", "times the rate of ext4", "Requirements", ">Doubts<", 'id="bytes"', 'id="measures"')
     ]
     assert order == sorted(order)
-
-
-def test_all_five_verdicts_and_runs_that_do_not_count_are_shown(whole):
     text = whole.read_text()
     for state in ("SOUND", "BOUNDED", "TAINTED", "UNVERIFIED", "INVALID"):
         assert f'{state.lower()}">{state}<' in text
     assert "client 3 was lost" in text
     assert "0009/1" in text
+    text = whole.read_text()
+    own = text.replace(picture.bundle(), "")
+    assert EXTERNAL.findall(own) == []
+    text = whole.read_text()
+    assert "Label(" not in text
+    assert "cold reads served by the device<br>" in text
+    text = whole.read_text().replace(picture.bundle(), "")
+    ids = re.findall(r'<(?:section|figure|h3|details|script)[^>]* id="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'<li><a href="#([^"]+)"', text)) <= set(ids)
 
 
 def test_200_trials_stay_under_two_megabytes(tmp_path, look):
@@ -80,15 +91,12 @@ def test_200_trials_stay_under_two_megabytes(tmp_path, look):
     )
 
 
-@pytest.mark.parametrize("make", [fixture.empty, fixture.one_run])
-def test_few_runs_are_enough_for_a_page(tmp_path, look, make):
-    seen = look(written(tmp_path, make(), load=fixture.few))
-    assert seen.complaints == []
-    assert seen.page.locator("h1").inner_text()
-
-
-def test_nothing_run_says_so(tmp_path):
-    assert "no run has been made" in written(tmp_path, fixture.empty()).read_text()
+def test_few_runs_are_enough_for_a_page(tmp_path, look, subtests):
+    for make in [fixture.empty, fixture.one_run]:
+        with subtests.test(make=make):
+            seen = look(written(tmp_path, make(), load=fixture.few))
+            assert seen.complaints == []
+            assert seen.page.locator("h1").inner_text()
 
 
 def test_hostile_texts_stay_texts(tmp_path, look):
@@ -102,18 +110,6 @@ def test_hostile_texts_stay_texts(tmp_path, look):
         "[...document.querySelectorAll('.chart')].every(c => c.dataset.state === 'drawn' || !c.clientWidth)"
     )
     assert drawn
-
-
-def test_no_external_address_is_referred_to(whole):
-    text = whole.read_text()
-    own = text.replace(picture.bundle(), "")
-    assert EXTERNAL.findall(own) == []
-
-
-def test_a_ladder_gives_the_words_of_its_verdict_and_no_record(whole):
-    text = whole.read_text()
-    assert "Label(" not in text
-    assert "cold reads served by the device<br>" in text
 
 
 def test_missing_bundle_is_named(tmp_path, monkeypatch):
@@ -130,46 +126,25 @@ def test_the_evidence_of_a_run_is_read_once_by_what_the_notebook_remembers(tmp_p
     assert len(asked) == len(set(asked)) > 0
 
 
-def test_every_id_is_one_place_and_every_entry_of_the_navigation_leads_to_one(whole):
-    text = whole.read_text().replace(picture.bundle(), "")
-    ids = re.findall(r'<(?:section|figure|h3|details|script)[^>]* id="([^"]+)"', text)
-    assert len(ids) == len(set(ids))
-    assert set(re.findall(r'<li><a href="#([^"]+)"', text)) <= set(ids)
+def test_headings_leave_out_no_level(tmp_path, subtests):
+    for make in [fixture.results, fixture.one_run]:
+        with subtests.test(make=make):
+            text = written(tmp_path, make(), load=fixture.few).read_text().replace(picture.bundle(), "")
+            levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", text)]
+            assert levels[0] == 1
+            assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
 
 
-@pytest.mark.parametrize("make", [fixture.results, fixture.one_run])
-def test_headings_leave_out_no_level(tmp_path, make):
-    text = written(tmp_path, make(), load=fixture.few).read_text().replace(picture.bundle(), "")
-    levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", text)]
-    assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
-
-
-@pytest.mark.parametrize(
-    ("text", "wrapped"),
-    [
+def test_paths_names_and_lists_go_on_behind_their_own_marks(subtests):
+    for text, wrapped in [
         ("The storage below /tmp/newcomer", "The storage below /tmp/<wbr>newcomer"),
         ("/srv and '/a b/c' (/d/e)", "/srv and &#39;/a b/<wbr>c&#39; (/d/<wbr>e)"),
         ("host:/export//x</b>", "host:/<wbr>export/<wbr>/<wbr>x&lt;/<wbr>b&gt;"),
         ("a/", "a/<wbr>"),
-    ],
-)
-def test_a_path_goes_on_behind_a_slash_but_not_behind_the_one_that_begins_it(text, wrapped):
-    made = page._environment()
-    assert made.from_string("{{ text | wrapped }}").render(text=text) == wrapped
-
-
-def test_names_and_lists_go_on_behind_their_own_marks():
+    ]:
+        with subtests.test(text=text):
+            made = page._environment()
+            assert made.from_string("{{ text | wrapped }}").render(text=text) == wrapped
     made = page._environment()
     shown = made.from_string("{{ 'a.b_c<' | dotted }} {{ 'rw,x=1/2' | parted }}").render()
     assert shown == "a.<wbr>b_<wbr>c&lt; rw,<wbr>x=<wbr>1/<wbr>2"
-
-
-def test_every_table_names_its_columns_for_narrow_screens(whole, look):
-    seen = look(whole, wait=False)
-    seen.page.set_viewport_size({"width": 400, "height": 900})
-    unnamed = """() => [...document.querySelectorAll('.scroll table:not(.figures)')].filter(one => {
-        const cells = [...one.querySelector('tbody tr').querySelectorAll('td:not(.whole):not(:empty)')];
-        return cells.some(cell => !/\\w/.test(getComputedStyle(cell, '::before').content));
-    }).map(one => one.caption.textContent)"""
-    assert seen.page.evaluate(unnamed) == []

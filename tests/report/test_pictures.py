@@ -17,21 +17,14 @@ from assay.errors import UsageError
 from assay.measures import timelines
 from assay.records import Direction, Limit, Observations, Rung, Series, Span, State
 from assay.report import galleries, page, picture
-from assay.report.charts import blocks, forest, ladder, spread, theme
+from assay.report.charts import blocks, forest, ladder, spread
 from assay.report.charts import limits as words
 from report import fixture
 
 SVG = "{http://www.w3.org/2000/svg}"
 KINDS = (
-    "comparisons",
-    "bytes",
-    "measure-spool.create.ops_per_s",
-    "curve-spool-create",
-    "latency-spool.main-create",
-    "latency-over-time-spool.main-create",
-    "timeline-cold.read",
-    "limits-cold.read",
-    "schedule",
+    *("comparisons", "bytes", "measure-spool.create.ops_per_s", "curve-spool-create", "latency-spool.main-create"),
+    *("latency-over-time-spool.main-create", "timeline-cold.read", "limits-cold.read", "schedule"),
 )
 
 
@@ -45,39 +38,33 @@ def figures(results):
     return {one.name: one for one in page.figures(results, fixture.loader(results), fixture.pictures(results))}
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_each_kind_is_a_file_of_its_own_with_title_caption_and_light_colours(results, figures, name, tmp_path):
+def test_each_kind_is_a_file_of_its_own_with_title_caption_light_colours_and_numbers(figures, tmp_path, subtests):
     pytest.importorskip("vl_convert")
-    path = tmp_path / "chart.svg"
-    picture.write(page.figures(results, fixture.loader(results), fixture.pictures(results)), name, path)
-    root = ET.fromstring(path.read_bytes())
-    texts = "".join("".join(one.itertext()) for one in root.iter(f"{SVG}text"))
-    assert figures[name].title in texts
-    assert figures[name].caption.split()[0] in texts
-    assert "var(" not in path.read_text()
-    assert sum(1 for tag in ("rect", "path", "circle") for _ in root.iter(f"{SVG}{tag}")) > 5
+    for name in KINDS:
+        with subtests.test(name=name):
+            path = tmp_path / "chart.svg"
+            picture.write(figures.values(), name, path)
+            root = ET.fromstring(path.read_bytes())
+            texts = "".join("".join(one.itertext()) for one in root.iter(f"{SVG}text"))
+            assert figures[name].title in texts
+            assert figures[name].caption.split()[0] in texts
+            assert "var(" not in path.read_text()
+            assert sum(1 for tag in ("rect", "path", "circle") for _ in root.iter(f"{SVG}{tag}")) > 5
+            table = figures[name].table
+            assert table.rows
+            assert {len(row) for row in table.rows} == {len(table.head)}
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_each_kind_has_the_same_in_numbers(figures, name):
-    table = figures[name].table
-    assert table.rows
-    assert {len(row) for row in table.rows} == {len(table.head)}
-
-
-def test_a_drawing_is_pixels_too(results, tmp_path):
-    pytest.importorskip("vl_convert")
-    picture.write(page.figures(results, fixture.loader(results), fixture.pictures(results)), "comparisons", tmp_path / "x.png")
-    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_an_unknown_name_lists_all_and_says_what_to_type(results, figures, tmp_path):
+def test_an_unknown_name_lists_all_and_a_drawing_is_pixels_too(results, figures, tmp_path):
     with pytest.raises(UsageError) as raised:
-        picture.write(page.figures(results, fixture.loader(results), fixture.pictures(results)), "shedule", tmp_path / "x.svg")
+        picture.write(figures.values(), "shedule", tmp_path / "x.svg")
     said = str(raised.value)
     assert all(f"\n  {name}\n" in said for name in figures)
     assert said.endswith("for example: assay report --chart schedule")
     assert "run it first" in picture.unknown("x", ())
+    pytest.importorskip("vl_convert")
+    picture.write(figures.values(), "comparisons", tmp_path / "x.png")
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
 # ------------------------------------------------------------------------------------------ the schedule
@@ -97,7 +84,7 @@ def test_every_run_is_a_bar_in_its_block_and_what_does_not_count_is_hollow_with_
     assert {run for run, mark in marks.items() if mark == "excluded"} == set(reasons)
 
 
-def test_bars_of_a_block_do_not_overlap_and_a_night_between_two_runs_is_cut(results):
+def test_bars_of_a_block_do_not_overlap_and_no_run_has_no_picture(results):
     late = results.runs[5]
     moved = replace(late.run, started_utc="2026-11-22T10:05:00Z", ended_utc="2026-11-22T10:05:40Z")
     runs = tuple(replace(one, run=moved) if one is late else one for one in results.runs)
@@ -107,9 +94,6 @@ def test_bars_of_a_block_do_not_overlap_and_a_night_between_two_runs_is_cut(resu
             here = [bar for bar in bars if bar.row == row]
             assert all(before.end <= after.start + 1e-9 for before, after in itertools.pairwise(here))
             assert max(bar.end for bar in here) < 15 * 60
-
-
-def test_blocks_of_one_run_stand_in_one_row_and_no_run_has_no_picture():
     assert {bar.row for bar in blocks.bars_of(fixture.one_run())} == {0}
     assert blocks.figure(fixture.empty()) is None
 
@@ -117,7 +101,7 @@ def test_blocks_of_one_run_stand_in_one_row_and_no_run_has_no_picture():
 # ------------------------------------------------------------------------------------------ limits
 
 
-def test_a_chain_names_the_part_that_was_nearest_to_its_limit(results):
+def test_a_chain_names_the_part_nearest_to_its_limit_and_leaves_out_what_could_not_be_held_against(results):
     judged = next(one for one in results.runs if one.id == "0006/1")
     chains = {one.phase: one for one in bottlenecks.chains([(judged, fixture.loader(results)("0006/1"))])}
     cold = chains["cold.read"]
@@ -131,9 +115,6 @@ def test_a_chain_names_the_part_that_was_nearest_to_its_limit(results):
     assert chains["dump.write"].nearest.name == "vda"
     assert all(0 <= link.used <= 1 for chain in chains.values() for link in chain.links)
     assert "spool.main" not in chains, "CPUs alone are no chain"
-
-
-def test_a_limit_that_could_not_be_held_against_is_left_out(results):
     judged = next(one for one in results.runs if one.id == "0006/1")
     verdicts = {
         name: replace(one, findings=tuple(replace(found, state=State.NOT_APPLICABLE) for found in one.findings))
@@ -145,6 +126,10 @@ def test_a_limit_that_could_not_be_held_against_is_left_out(results):
         if one.phase == "cold.read"
     )
     assert [words.name(link) for link in cold.links] == ["CPUs", "vda"]
+    judged = next(one for one in results.runs if one.id == "0006/1")
+    (chain,) = (one for one in bottlenecks.chains([(judged, fixture.loader(results)("0006/1"))]) if one.phase == "warm.read")
+    assert chain.nearest.used < bottlenecks.NEAR
+    assert "no part was near its limit" in words.sentence(fixture.experiment(), chain)
 
 
 def test_a_limit_that_the_audit_holds_nothing_against_is_held_against_the_devices_own_count(results):
@@ -166,13 +151,6 @@ def test_a_limit_that_the_audit_holds_nothing_against_is_held_against_the_device
     assert [(words.name(one), words.use(one)) for one in spool.links] == [("vda", "of the declared 2,000/s writes")]
     assert spool.nearest.used == pytest.approx(1.0, abs=0.01)
     assert "nearest to its limit: vda" in words.sentence(fixture.experiment(), spool)
-
-
-def test_no_part_near_its_limit_is_said(results):
-    judged = next(one for one in results.runs if one.id == "0006/1")
-    (chain,) = (one for one in bottlenecks.chains([(judged, fixture.loader(results)("0006/1"))]) if one.phase == "warm.read")
-    assert chain.nearest.used < bottlenecks.NEAR
-    assert "no part was near its limit" in words.sentence(fixture.experiment(), chain)
 
 
 def test_the_first_representatives_differ_in_the_compared_level_alone(results):
@@ -230,16 +208,13 @@ def layers(results, phase, aside=0.0):
     return {strip.title: [name for name, _ in strip.lines] for strip in timelines.strips(here, seen)}
 
 
-def test_all_layers_stand_on_one_axis_from_the_application_down(results):
+def test_all_layers_stand_on_one_axis_in_the_direction_of_the_load(results):
     found = layers(results, "cold.read")
     assert list(found) == ["throughput", "page cache", "network", "CPUs"]
     assert found["throughput"] == ["application read", "vda read"]
     assert found["page cache"] == ["files cached", "dirty", "writeback"]
     assert found["network"] == ["eth0 received"]
     assert list(layers(results, "spool.main")) == ["operations per second", "page cache", "devices", "CPUs"]
-
-
-def test_a_device_that_hardly_moved_is_shown_in_the_direction_of_the_load_and_not_in_the_other(results):
     assert "vda read" in layers(results, "warm.read")["throughput"], "that it did nothing is what the picture is for"
     assert "vda write" not in layers(results, "cold.read", aside=0.005)["throughput"]
     assert "vda write" in layers(results, "cold.read", aside=0.05)["throughput"]
@@ -286,7 +261,7 @@ def test_every_operation_is_in_one_step_and_one_bucket(counts):
         assert sum(step.get(upper, 0) for step in made.steps) == pytest.approx(sum(here), abs=1e-6)
 
 
-def test_what_was_slow_stands_where_it_was_slow():
+def test_what_was_slow_stands_where_it_was_slow_and_steps_are_equally_full():
     quick, slow = [100] * 10, [0] * 10
     slow[4] = 60
     made = spread.map_of(*run_with({1000: quick, 900_000: slow}), "create")
@@ -294,42 +269,27 @@ def test_what_was_slow_stands_where_it_was_slow():
     assert spread.quantile(made.steps[4], 0.5) == 1000
     assert spread.quantile({1000: 100.0, 900_000: 60.0}, 0.9) == 900_000
     assert spread.quantile({1000: 999.0}, 0.99) is None, "fewer than ten operations were slower"
-
-
-def test_a_phase_that_ends_soon_after_one_interval_has_no_map_and_is_named():
-    """The engine looked at 100 ms, and at the end at 112 ms: steps of 12 ms would be empty for most of the phase."""
-    judged, phase, seen = run_with({1000: [20_000, 20_000]})
-    at = array("q", [phase.start_ns + 100_000_000, phase.start_ns + 112_000_000])
-    short = replace(seen, series=tuple(replace(one, at_ns=at) for one in seen.series))
-    assert spread.map_of(judged, phase, short, "create") is None
-    assert "No heat map of spool create" in spread.left_out([(judged, short)], ())
-
-
-def test_the_first_interval_is_as_full_as_the_others_and_begins_with_the_phase():
     made = spread.map_of(*run_with({1000: [500] * 10}), "create")
     assert [sum(step.values()) for step in made.steps] == [500.0] * 10
     assert made.width == pytest.approx(0.1)
-
-
-def test_too_short_too_few_and_unknown_have_no_map():
-    assert spread.map_of(*run_with({1000: [100] * 4}), "create") is None
-    assert spread.map_of(*run_with({1000: [1] * 20}), "create") is None
-    judged, phase, seen = run_with({1000: [100] * 20})
-    assert spread.map_of(judged, phase, seen, "list") is None
-    assert spread.map_of(judged, phase, Observations(), "create") is None
-
-
-def test_clients_whose_clocks_tick_differently_share_their_buckets():
     judged, phase, seen = run_with({1000: [100] * 8, 1200: [50] * 8})
     other = tuple(replace(one, subject="client:1", metric=one.metric.replace("1000", "1003")) for one in seen.series)
     made = spread.map_of(judged, phase, replace(seen, series=(*seen.series, *other)), "create")
     assert [dict(step) for step in made.steps] == [{1000: 200.0, 1200: 100.0}] * 8
 
 
-@pytest.mark.parametrize("name", ["latency-over-time-spool.main-create", "schedule", "measure-spool.create.ops_per_s"])
-def test_the_new_specifications_are_valid(figures, name):
-    altair = pytest.importorskip("altair")
-    altair.Chart.from_dict({**figures[name].panels[0].spec, "config": theme.CONFIG}, validate=True)
+def test_too_short_too_few_and_unknown_have_no_map_and_are_named():
+    assert spread.map_of(*run_with({1000: [100] * 4}), "create") is None
+    assert spread.map_of(*run_with({1000: [1] * 20}), "create") is None
+    judged, phase, seen = run_with({1000: [100] * 20})
+    assert spread.map_of(judged, phase, seen, "list") is None
+    assert spread.map_of(judged, phase, Observations(), "create") is None
+    # The engine looked at 100 ms, and at the end at 112 ms: steps of 12 ms would be empty for most of the phase.
+    judged, phase, seen = run_with({1000: [20_000, 20_000]})
+    at = array("q", [phase.start_ns + 100_000_000, phase.start_ns + 112_000_000])
+    short = replace(seen, series=tuple(replace(one, at_ns=at) for one in seen.series))
+    assert spread.map_of(judged, phase, short, "create") is None
+    assert "No heat map of spool create" in spread.left_out([(judged, short)], ())
 
 
 def test_drawings_escape_what_users_wrote(results):

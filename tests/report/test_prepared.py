@@ -27,32 +27,27 @@ def kept(folder):
     return {path: (path.read_bytes(), path.stat().st_ino) for path in (folder.parent / "__pycache__").glob("*")}
 
 
-def test_what_was_compiled_is_used_again(folder):
+def test_what_was_compiled_is_used_again_until_filter_or_template_changes(folder):
     assert page(folder) == "A &amp; B <i>&lt;x&gt;</i>"
     (first,) = kept(folder).items()
     assert page(folder) == "A &amp; B <i>&lt;x&gt;</i>"
     assert dict([first]) == kept(folder), "not written again"
-
-
-def test_a_changed_filter_changes_the_page_also_where_it_is_given_a_constant(folder):
     page(folder)
     assert page(folder, str.title).startswith("A &amp; B <i>")
     assert page(folder, lambda text: text[:1]).startswith("a <i>")
-
-
-def test_a_changed_template_is_compiled_anew(folder):
     page(folder)
     (folder / "one.j2").write_text(TEXT.replace("<i>", "<b>"))
     assert "<b>" in page(folder)
 
 
-@pytest.mark.parametrize("damage", [lambda whole: b"", lambda whole: whole[: len(whole) // 2], lambda whole: b"\x80" * 99])
-def test_a_damaged_file_is_as_good_as_none(folder, damage):
-    page(folder)
-    ((path, (whole, _)),) = kept(folder).items()
-    path.write_bytes(damage(whole))
-    assert page(folder) == "A &amp; B <i>&lt;x&gt;</i>"
-    assert [one for one, _ in kept(folder).values()] == [whole], "and is mended"
+def test_a_damaged_file_is_as_good_as_none(folder, subtests):
+    for damage in [lambda whole: b"", lambda whole: whole[: len(whole) // 2], lambda whole: b"\x80" * 99]:
+        with subtests.test(damage=damage):
+            page(folder)
+            ((path, (whole, _)),) = kept(folder).items()
+            path.write_bytes(damage(whole))
+            assert page(folder) == "A &amp; B <i>&lt;x&gt;</i>"
+            assert [one for one, _ in kept(folder).values()] == [whole], "and is mended"
 
 
 def test_another_version_of_the_library_compiles_anew(folder, monkeypatch):
@@ -67,13 +62,10 @@ def test_another_version_of_the_library_compiles_anew(folder, monkeypatch):
     assert [one for one, _ in kept(folder).values()] != [before[0]]
 
 
-def test_nothing_is_kept_where_python_writes_no_compiled_modules(folder, monkeypatch):
+def test_where_nothing_can_be_kept_there_is_a_page_all_the_same(folder, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     assert page(folder).startswith("A &amp; B")
     assert kept(folder) == {}
-
-
-def test_a_folder_that_cannot_be_made_costs_no_page(folder):
     (folder.parent / "__pycache__").write_bytes(b"no folder")
     assert page(folder).startswith("A &amp; B")
     assert (folder.parent / "__pycache__").read_bytes() == b"no folder"

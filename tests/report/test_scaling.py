@@ -51,15 +51,35 @@ def rows(figure, field):
     return found
 
 
-def test_every_number_has_a_row_in_the_table_with_its_bound(figure):
+def test_points_law_marks_and_table_are_where_they_belong(figure):
     assert [row[0] for row in figure.table.rows] == [str(number) for number in NUMBERS]
     assert figure.table.rows[0][5] == "1 times one alone"
     assert figure.table.rows[-1][5] == "the 20 MB/s written to loop0"
     assert float(figure.table.rows[-1][4].replace(",", "")) == pytest.approx(1 / DEVICE, rel=0.02)
     assert "of the 20 MB/s written to loop0" in figure.table.rows[-1][6]
+    (marks,) = rows(figure, "r")
+    told = {row["n"].rpartition(" ")[0]: float(row["x"]) for row in marks}
+    assert told["knee"] == pytest.approx(KNEE, rel=0.05)
+    assert {"knee", "90 % of 20 MB/s written to loop0 used", "<= 3 ms kept up to"} <= set(told)
+    heights = [float(row["y"]) for row in sorted(marks, key=lambda row: float(row["x"]))]
+    assert all(abs(a - b) > 1 for a, b in itertools.pairwise(heights)), "names beside each other are not at one height"
+    (band,) = [one for one in rows(figure, "h") if "v" not in one[0] and "n" not in one[0]]
+    assert len(band) == 40
+    assert all(float(row["l"]) <= float(row["h"]) for row in band)
+    assert "Fitted: " in figure.caption
+    altair = pytest.importorskip("altair")
+    for panel in figure.panels:
+        altair.Chart.from_dict({**panel.spec, "config": theme.CONFIG}, validate=True)
+    text = json.dumps(figure.panels[0].spec)
+    assert '"domain": [0,' in text
+    assert "var(--" not in text.replace("var(--paper)", "")
+    drawn = pytest.importorskip("vl_convert").vegalite_to_svg(theme.without_variables(json.dumps(picture.specification(figure))))
+    assert "knee" in drawn
+    assert "bound" in drawn
+    assert Pictures().scaled == ()
 
 
-def test_the_roof_bends_at_the_knee(results):
+def test_the_roof_bends_at_the_knee_and_a_far_bound_is_not_drawn(results):
     (curve,) = results[1]
     corners = roof(curve, 16.0, 2441.0)
     assert corners[0] == (0.0, 0.0)
@@ -70,31 +90,13 @@ def test_the_roof_bends_at_the_knee(results):
     assert roof(replace(curve, alone=None, ceilings=()), 16.0, 2441.0) == []
     assert limit(replace(curve, alone=None, ceilings=()), 2)[0] is None
     assert all(throughput(n) <= limit(curve, n)[0] * 1.02 for n in NUMBERS)
-
-
-def test_what_is_marked_stands_where_it_was_found(figure):
-    (marks,) = rows(figure, "r")
-    told = {row["n"].rpartition(" ")[0]: float(row["x"]) for row in marks}
-    assert told["knee"] == pytest.approx(KNEE, rel=0.05)
-    assert {"knee", "90 % of 20 MB/s written to loop0 used", "<= 3 ms kept up to"} <= set(told)
-    heights = [float(row["y"]) for row in sorted(marks, key=lambda row: float(row["x"]))]
-    assert all(abs(a - b) > 1 for a, b in itertools.pairwise(heights)), "names beside each other are not at one height"
-
-
-def test_the_law_and_its_band_enclose_the_points(figure):
-    (band,) = [one for one in rows(figure, "h") if "v" not in one[0] and "n" not in one[0]]
-    assert len(band) == 40
-    assert all(float(row["l"]) <= float(row["h"]) for row in band)
-    assert "Fitted: " in figure.caption
-
-
-def test_every_specification_is_valid_and_its_axes_begin_at_zero(figure):
-    altair = pytest.importorskip("altair")
-    for panel in figure.panels:
-        altair.Chart.from_dict({**panel.spec, "config": theme.CONFIG}, validate=True)
-    text = json.dumps(figure.panels[0].spec)
-    assert '"domain": [0,' in text
-    assert "var(--" not in text.replace("var(--paper)", "")
+    answered, (curve,) = results
+    far = replace(curve, ceilings=(Ceiling(capacity=LINK, rate=1e6, low=9e5, high=1.1e6),))
+    (one,) = figures(answered, (far,))
+    assert "Farther up than is drawn: the bound by the 9 GB/s over the network into the server." in one.caption
+    (none,) = figures(answered, (replace(curve, ceilings=()),))
+    assert "No bound" in none.caption
+    assert figures(answered, ()) == ()
 
 
 def test_two_arms_stand_in_one_panel_and_their_break_even_is_marked():
@@ -131,20 +133,3 @@ def two_arms():
         found.append(made.judged(replace(like.run, trial=trial), {RATE: rate}))
         seen[found[-1].id] = load(like.id)
     return asked, found, cells(asked, plan, found, seen.get), seen.get
-
-
-def test_a_bound_far_above_is_told_and_not_drawn(results):
-    answered, (curve,) = results
-    far = replace(curve, ceilings=(Ceiling(capacity=LINK, rate=1e6, low=9e5, high=1.1e6),))
-    (one,) = figures(answered, (far,))
-    assert "Farther up than is drawn: the bound by the 9 GB/s over the network into the server." in one.caption
-    (none,) = figures(answered, (replace(curve, ceilings=()),))
-    assert "No bound" in none.caption
-    assert figures(answered, ()) == ()
-
-
-def test_it_is_drawn_as_a_picture(figure):
-    drawn = pytest.importorskip("vl_convert").vegalite_to_svg(theme.without_variables(json.dumps(picture.specification(figure))))
-    assert "knee" in drawn
-    assert "bound" in drawn
-    assert Pictures().scaled == ()

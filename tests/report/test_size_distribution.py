@@ -50,7 +50,7 @@ def alone(matrix):
     return document(matrix.title, matrix.sentence, drawn(matrix))
 
 
-def test_the_drawing_is_well_formed_and_has_every_cell():
+def test_the_drawing_is_well_formed_has_every_cell_and_stays_on_the_paper():
     root = ET.fromstring(alone(matrix()))
     cells = [one for one in root.iter(f"{SVG}rect") if one.get("rx")]
     assert len(cells) == 6
@@ -61,9 +61,6 @@ def test_the_drawing_is_well_formed_and_has_every_cell():
     texts = ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
     assert {"Files of /srv/<b>", "10 %", "30 %", "60 %", "256 KiB", "to 1 MiB", "under 1 day"} <= set(texts)
     assert "var(" not in alone(matrix())
-
-
-def test_nothing_is_drawn_beside_the_paper():
     root = ET.fromstring(alone(matrix(row_shares=(share(1.0), share(0.0)), column_shares=(share(1.0),) * 3)))
     _, _, width, height = map(float, root.get("viewBox").split())
     for one in root.iter(f"{SVG}rect"):
@@ -72,9 +69,6 @@ def test_nothing_is_drawn_beside_the_paper():
             assert float(one.get("y")) >= 0
             assert float(one.get("x")) + float(one.get("width")) <= width
             assert float(one.get("y")) + float(one.get("height")) <= height
-
-
-def test_no_files_at_all_can_be_drawn():
     nothing = share(0.0)
     empty = matrix(cells=((nothing,) * 3,) * 2, row_shares=(nothing,) * 2, column_shares=(nothing,) * 3)
     assert ET.fromstring(alone(empty)) is not None
@@ -94,21 +88,17 @@ def test_the_page_escapes_and_loads_nothing(tmp_path):
     assert [one["id"] for tag, one in tags if tag == "section"] == ["answer", "table-1", "reading"]
 
 
-@pytest.mark.parametrize(("ending", "start"), [("svg", b"<svg"), ("png", b"\x89PNG")])
-def test_a_picture_alone(tmp_path, ending, start):
-    if ending == "png":
-        pytest.importorskip("vl_convert")
-    path = tmp_path / f"p.{ending}"
-    picture.write_sheet(sheet(matrix()), path)
-    assert path.read_bytes().startswith(start)
-
-
-def test_other_endings_are_refused(tmp_path):
+def test_a_picture_alone_by_its_ending_and_only_png_needs_the_library(tmp_path, monkeypatch, subtests):
+    for ending, start in [("svg", b"<svg"), ("png", b"\x89PNG")]:
+        with subtests.test(ending=ending):
+            if ending == "png":
+                pytest.importorskip("vl_convert")
+            path = tmp_path / f"p.{ending}"
+            picture.write_sheet(sheet(matrix()), path)
+            assert path.read_bytes().startswith(start)
     with pytest.raises(UsageError, match=r"expected one of: \.html, \.svg, \.png"):
         picture.check(tmp_path / "p.gif")
 
-
-def test_only_png_needs_the_library(tmp_path, monkeypatch):
     def missing(name):
         raise ImportError(name)
 

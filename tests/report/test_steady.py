@@ -30,7 +30,7 @@ def results(rates, runs=1):
 FALLS = [value * (0.7 if at >= 60 else 1.0) for at, value in enumerate(noise("drawn", spread=0.01))]
 
 
-def test_the_page_says_it_and_the_timeline_marks_it():
+def test_falls_are_marked_and_what_is_steady_has_no_marks():
     found, seen = results(FALLS)
     text = page.render(found, lambda _: seen, Pictures())
     assert '<section id="steady">' in text
@@ -42,9 +42,9 @@ def test_the_page_says_it_and_the_timeline_marks_it():
     assert marked == {6}
     assert "dotted line" in figure.alone
     assert all("levels change at 6" in panel.description for panel in figure.panels)
-
-
-def test_what_is_steady_has_no_marks():
+    found, seen = results(FALLS)
+    old = replace(found, runs=tuple(replace(one, courses={}) for one in found.runs))
+    assert 'id="steady"' not in page.render(old, lambda _: seen, Pictures())
     found, seen = results(noise("level", spread=0.01))
     (figure,) = timeline.figures(found.experiment, [(found.runs[0], seen)])
     assert "dotted" not in figure.caption
@@ -55,7 +55,7 @@ def test_what_is_steady_has_no_marks():
     assert "Not steady within" not in markdown.render(found)
 
 
-def test_of_many_runs_those_that_were_not_steady_are_listed():
+def test_runs_that_were_not_steady_are_listed_and_like_measures_grouped():
     found, _ = results(noise("most", spread=0.01), runs=runs.LISTED + 9)
     _, fallen, _ = judged(FALLS)
     last = replace(fallen, run=replace(fallen.run, trial=replace(fallen.run.trial, id=99)))
@@ -63,16 +63,7 @@ def test_of_many_runs_those_that_were_not_steady_are_listed():
     assert rate.counts == f"{runs.LISTED + 9} steady, 1 not steady"
     assert (rate.rows[0].run, rate.left_out) == ("0099/1", 10)
     assert "run 0099/1: falls by " in markdown.render(replace(found, runs=(last,)))
-
-
-def test_measures_that_say_the_same_are_one_group():
     found, _ = results(noise("few", 12))
     (both,) = runs.steady(found)
     assert " and " in both.title
     assert both.counts == "1 unknown"
-
-
-def test_runs_of_before_have_no_section():
-    found, seen = results(FALLS)
-    old = replace(found, runs=tuple(replace(one, courses={}) for one in found.runs))
-    assert 'id="steady"' not in page.render(old, lambda _: seen, Pictures())

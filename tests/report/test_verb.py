@@ -35,24 +35,15 @@ def judged():
     return replace(made, run=replace(made.run, phases=(replace(phase, clients=clients), *made.run.phases[1:])))
 
 
-def test_listings_stand_at_the_number_of_objects_they_list(judged):
+def test_listings_stand_at_the_objects_they_list_and_bulk_has_none(judged, monkeypatch):
     phase = judged.run.phases[0]
     assert verb._curve(("0001/1", phase, "list"), points(1.0, 40.0)).objects == (500.0, 20_000.0)
     assert verb._curve(("0001/1", phase, "create"), points(1.0, 40.0)).objects == (1.0, 40.0)
-
-
-def test_bulk_operations_have_no_objects(judged, monkeypatch):
     monkeypatch.setattr(measures, "curve", lambda *_: points(1.0, 2.0))
     assert judged.run.phases[1].directions == {"read": Direction.READ}
     assert {one.operation for one in verb.curves([judged], lambda run: Observations())} == {"create", "list"} & set(
         judged.run.phases[0].operations
     )
-
-
-def test_an_unknown_format_is_refused_with_those_that_are_there(tmp_path):
-    done = Bench(tmp_path).run("report", "--format", "pdf")
-    assert done.returncode == 2
-    assert "'html', 'md'" in done.stderr
 
 
 NOTHING = """

@@ -1,4 +1,4 @@
-"""A served notebook that the tests of a file share; none of them changes it."""
+"""A served notebook that the tests of this folder share, one a worker; none of them changes it."""
 
 import pytest
 
@@ -10,12 +10,17 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+def lab(tmp_path):
+    return cli_notebook.lab(tmp_path / "lab")
+
+
+@pytest.fixture(scope="session")
 def notebook(tmp_path_factory):
     return cli_notebook.lab(tmp_path_factory.mktemp("served") / "lab")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(tmp_path_factory, notebook):
     bench = Bench(tmp_path_factory.mktemp("home"))
     with served(bench, notebook) as found:

@@ -1,5 +1,6 @@
 """The pages in a real browser: the address logs in, nothing is asked of others, tables fit, the live view renews itself."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -48,23 +49,21 @@ def test_a_browser_without_the_cookie_sees_nothing(browser, site):  # noqa: F811
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 400, 768, 1400, 1920])
-@pytest.mark.parametrize(
-    "path", ["/", f"/experiment/{NAME}", f"/experiment/{NAME}/run/0001/1", "/sql?q=SELECT+run,value+FROM+verdicts"]
-)
-def test_pages_fit_their_window_and_ask_nobody_else(opened, site, width, path, scheme):
-    opened.set_viewport_size({"width": width, "height": 900})
-    opened.emulate_media(color_scheme=scheme)
-    opened.goto(f"http://127.0.0.1:{site.port}{path}")
-    assert opened.evaluate(OVERFLOW) <= 0
-    assert opened.evaluate(BRIGHT) == (scheme == "light")
+def test_pages_fit_their_window_and_ask_nobody_else(opened, site, subtests):
+    pages = ("/", f"/experiment/{NAME}", f"/experiment/{NAME}/run/0001/1", "/sql?q=SELECT+run,value+FROM+verdicts")
+    for path in pages:
+        opened.goto(f"http://127.0.0.1:{site.port}{path}")
+        for scheme, width in itertools.product(("light", "dark"), (360, 400, 768, 1400, 1920)):
+            with subtests.test(path=path, scheme=scheme, width=width):
+                opened.set_viewport_size({"width": width, "height": 900})
+                opened.emulate_media(color_scheme=scheme)
+                assert opened.evaluate(OVERFLOW) <= 0
+                assert opened.evaluate(BRIGHT) == (scheme == "light")
     assert opened.complaints == []
     assert all(one.startswith((f"http://127.0.0.1:{site.port}/", "data:")) for one in opened.asked)
 
 
-@pytest.mark.parametrize("width", [360, 400, 641, 768, 1000, 1217, 1400, 1920])
-def test_the_runs_of_four_measures_have_no_column_beyond_their_place(browser, tmp_path, monkeypatch, width):  # noqa: F811
+def test_the_runs_of_four_measures_have_no_column_beyond_their_place(browser, tmp_path, monkeypatch, subtests):  # noqa: F811
     """Four measures on a tablet were a table that goes on beyond the window."""
     site = NotebookSite(shelf=Shelf(lab=cli_notebook.lab(tmp_path / "lab")))
     folder = site.shelf.folder(NAME)
@@ -74,14 +73,17 @@ def test_the_runs_of_four_measures_have_no_column_beyond_their_place(browser, tm
         replace(one, verdicts=one.verdicts + tuple((name, "UNVERIFIED", 1.5e6, "ns") for name in names)) for one in listed.runs
     ]
     monkeypatch.setattr(site.shelf, "listed", lambda _: replace(listed, runs=tuple(runs)))
-    context = browser.new_context(viewport={"width": width, "height": 900})
+    context = browser.new_context()
     page = context.new_page()
     page.set_content(site.experiment_page(folder, 0).decode())
     for name in ("style.css", "serve.css"):
         page.add_style_tag(content=own_file(name).decode())
     assert "latency_" in page.content()
-    assert page.evaluate(CUT) == []
-    assert page.evaluate(OVERFLOW) <= 0
+    for width in (360, 400, 641, 768, 1000, 1217, 1400, 1920):
+        with subtests.test(width=width):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(CUT) == []
+            assert page.evaluate(OVERFLOW) <= 0
     context.close()
 
 

@@ -47,7 +47,7 @@ def store(tmp_path):
         yield kept
 
 
-def put(store, *rows, monkeypatch=None):
+def put(store, *rows):
     for row in rows:
         store.live(row)
 

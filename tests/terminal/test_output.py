@@ -9,7 +9,6 @@ import termios
 from fcntl import ioctl
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,26 +36,16 @@ def test_any_text_keeps_its_words(text, width):
     assert folded(text, width).split() == text.split()
 
 
-@pytest.mark.parametrize("text", ["", "short", "\n\n  two\n", "x" * 200, f"{NOTE}"[:80]])
-def test_what_fits_and_what_cannot_be_broken_stays(text):
-    assert folded(text, 80) == text
-
-
-def test_a_note_goes_on_where_it_began_and_a_label_stands_alone():
+def test_what_fits_stays_notes_go_on_where_they_began_and_numbers_keep_their_unit():
+    for text in ("", "short", "\n\n  two\n", "x" * 200, f"{NOTE}"[:80]):
+        assert folded(text, 80) == text
     first, second = folded(NOTE, 80).split("\n")
     assert (first[:9], second[:9]) == ("    other", "    proce")
     first, second = folded(LABEL, 80).split("\n")
     assert (second[:19], second[19]) == (" " * 19, "i")
     assert folded(NOTE.strip(), 80).split("\n")[1].startswith("    processors")
-
-
-@pytest.mark.parametrize("unit", ["%", "MB/s", "MiB", "ns", "s"])
-def test_a_number_keeps_its_unit(unit):
-    first, second = folded(f"{'w' * 36} 52.4 {unit} of it", 40).split("\n")
-    assert (first, second) == ("w" * 36, f"    52.4 {unit} of it")
-
-
-def test_a_row_is_broken_between_its_cells():
+    for unit in ("%", "MB/s", "MiB", "ns", "s"):
+        assert folded(f"{'w' * 36} 52.4 {unit} of it", 40).split("\n") == ["w" * 36, f"    52.4 {unit} of it"]
     assert folded(ROW, 80).split("\n")[1] == "    device"
 
 
@@ -116,27 +105,25 @@ def lines_on_a_terminal(columns, *words):
     return said.decode().replace("\r\n", "\n").split("\n")
 
 
-KEYS = ("load", "bulk_io")
-MANUALS = (("catalogue",), ("explain", "T01"), KEYS, ("doctor",), ("check", "900 MB/s over 1GbE, 64 kB in 20 us"))
+MANUALS = (("catalogue",), ("explain", "T01"), ("load", "bulk_io"), ("doctor",), ("check", "900 MB/s over 1GbE, 64 kB in 20 us"))
 
 
-@pytest.mark.parametrize("words", MANUALS, ids=" ".join)
-def test_what_is_long_folds_to_a_narrow_terminal_and_breaks_no_word(words):
+def test_what_is_long_folds_to_a_narrow_terminal_and_breaks_no_word(bench, subtests):
     """`assay catalogue` gave what a knob is the indentation of its name, and `explain` left half lines."""
-    shown = lines_on_a_terminal(60, *words)
-    piped = subprocess.run([ASSAY, *words], capture_output=True, text=True, check=False).stdout
-    assert max(map(len, shown)) <= 60
-    if words[0] != "doctor":  # the machine may change
-        assert "".join("".join(shown).split()) == "".join(piped.split())
-        known = set(piped.replace(",", " ").split())
-        assert {word for line in shown for word in line.replace(",", " ").split()} == known
-
-
-def test_a_folded_paragraph_leaves_no_half_lines():
-    shown = lines_on_a_terminal(60, "explain", "T01")
-    for line, below in itertools.pairwise(shown):
-        if below.startswith("    ") and line:
-            assert len(line) + 1 + len(below.split()[0]) > 60, (line, below)
+    for words in MANUALS:
+        with subtests.test(words=words):
+            shown = lines_on_a_terminal(60, *words)
+            assert max(map(len, shown)) <= 60
+            if words[0] == "doctor":  # the machine may change
+                continue
+            piped = bench.run(*words).stdout
+            assert "".join("".join(shown).split()) == "".join(piped.split())
+            known = set(piped.replace(",", " ").split())
+            assert {word for line in shown for word in line.replace(",", " ").split()} == known
+            if words[0] == "explain":
+                for line, below in itertools.pairwise(shown):
+                    if below.startswith("    ") and line:
+                        assert len(line) + 1 + len(below.split()[0]) > 60, (line, below)
 
 
 def test_a_label_without_room_behind_it_stands_out():
@@ -158,24 +145,22 @@ def test_a_list_that_is_longer_than_a_line_ends_behind_a_comma():
     assert folded(f"  total  {number}", 40).split() == ["total", number], "no number is broken"
 
 
-def output(words, **environment):
-    kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-    return subprocess.run([ASSAY, *words], capture_output=True, text=True, check=True, env={**kept, **environment}).stdout
-
-
-def test_the_environment_may_name_the_width():
-    assert 50 < max(map(len, output(["explain", "T01"], COLUMNS="60").splitlines())) <= 60
-
-
-@pytest.mark.parametrize("environment", [{"COLUMNS": "0"}, {"COLUMNS": "wide"}, {"COLUMNS": "60", "LINES": "24"}], ids=str)
-def test_no_width_is_taken_from_an_environment_that_names_none(environment):
+def test_the_environment_may_name_the_width_and_none_is_taken_from_one_that_names_none(bench):
     """A Python with readline leaves COLUMNS and LINES to all that it starts: a pipe to it stays a pipe."""
-    assert output(["catalogue"], **environment) == output(["catalogue"])
+
+    def output(*words, **more):
+        kept = {name: value for name, value in bench.environment().items() if name not in ("COLUMNS", "LINES")}
+        return bench.run(*words, env={**kept, **more}).stdout
+
+    assert 50 < max(map(len, output("explain", "T01", COLUMNS="60").splitlines())) <= 60
+    whole = output("catalogue")
+    for environment in ({"COLUMNS": "0"}, {"COLUMNS": "wide"}, {"COLUMNS": "60", "LINES": "24"}):
+        assert output("catalogue", **environment) == whole, environment
 
 
-def test_a_terminal_gets_lines_that_fit_and_a_pipe_whole_ones():
+def test_a_terminal_gets_lines_that_fit_and_a_pipe_whole_ones(bench):
     shown = lines_on_a_terminal(60, "stat", "--nothing")
     assert 40 < max(map(len, shown)) <= 60
-    piped = subprocess.run([ASSAY, "stat", "--nothing"], capture_output=True, text=True, check=False)
+    piped = bench.run("stat", "--nothing")
     assert [line[:18] for line in piped.stderr.splitlines()] == ["assay stat: found "] * 2
     assert " ".join(piped.stderr.split()) == " ".join(" ".join(shown).split())
