@@ -159,7 +159,7 @@ def last_run(rows: Sequence[str], begins: re.Pattern[str]) -> int:
 def table(rows: Iterable[str], heading: re.Pattern[str]) -> Iterator[tuple[dict[str, str], bool]]:
     """Yield the cells of each row under a heading by the names of its columns, and whether there is a cell for each name.
 
-    `Max (MiB)` and `Std Dev` are names as `Max(MiB)` and `StdDev`; the second column of a name is `StdDev#2`. A blank line ends
+    `Max (MiB)`, `Std Dev` and `Avg. Latency` are names without their space; the second column of a name is `StdDev#2`. A blank line ends
     a table.
     """
     names: list[str] = []
@@ -167,7 +167,7 @@ def table(rows: Iterable[str], heading: re.Pattern[str]) -> Iterator[tuple[dict[
         if heading.fullmatch(row):
             seen = Counter[str]()
             names = []
-            for name in re.sub(r"(?<=\w) (?=\(|Dev\b)", "", row).split():
+            for name in re.sub(r"(?<=[\w.]) (?=\(|Dev\b|Latency\b)", "", row).split():
                 seen[name] += 1
                 names.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
             continue
@@ -176,6 +176,41 @@ def table(rows: Iterable[str], heading: re.Pattern[str]) -> Iterator[tuple[dict[
             yield dict(zip(names, cells, strict=False)), len(cells) == len(names)
         elif not cells:
             names = []
+
+
+def ruled(rows: Sequence[str], sign: str) -> Iterator[tuple[dict[str, str], bool]]:
+    """Yield the cells of each row under a line that rules off columns (`==== ====`), as `table` does.
+
+    A name is what stands above a column, over one or several lines. A line that is no row of numbers ends a table.
+    """
+    rule = re.compile(rf"\s*{sign}{{3,}}(?: +{sign}{{3,}})+\s*")
+    for at in (index for index, row in enumerate(rows) if rule.fullmatch(row)):
+        spans = [match.span() for match in re.finditer(rf"{sign}+", rows[at])]
+        above: list[str] = []
+        while len(above) < at and rows[at - 1 - len(above)].strip() and not re.search(r"\d\s", rows[at - 1 - len(above)]):
+            above.insert(0, rows[at - 1 - len(above)])
+        names = [" ".join(part for line in above if (part := line[start:end].strip())) for start, end in spans]
+        for row in rows[at + 1 :]:
+            cells = row.split()
+            if not cells or not any(sign.isdigit() for sign in cells[-1]):
+                break
+            yield dict(zip(names, cells, strict=False)), len(cells) == len(names)
+
+
+def named(rows: Iterable[str]) -> dict[str, str]:
+    """Return what follows the first colon of each line by the name before it; the last line of a name counts."""
+    found = {}
+    for row in rows:
+        name, colon, value = row.partition(":")
+        if colon and value.strip():
+            found[name.strip()] = value.strip()
+    return found
+
+
+def latencies(names: Mapping[str, str], found: Mapping[str, str], unit: float) -> Iterator[tuple[str, ParsedNumber]]:
+    """Yield the figures of latency among values by the tool's names for them; 0 is below what the tool tells."""
+    read = ((figure, number(found[name], unit)) for name, figure in names.items() if name in found)
+    yield from ((figure, latency) for figure, latency in read if latency.value)
 
 
 def first_match(rows: Iterable[str], form: re.Pattern[str]) -> re.Match[str] | None:

@@ -17,12 +17,12 @@ EXPECTED = "dd's lines with records and with bytes copied (not with status=none 
 RECORDS = re.compile(r"[^\d\n]{0,20}\d{1,20}\+\d{1,20}(?=\D)\D{1,80}")
 WORD = r"[^\W\d_]{1,12}"
 GNU = re.compile(
-    rf"(?:{WORD}\s)?(\d{{1,25}})\s?\D.{{1,150}}?[,，、] ?([\d.,e+-]{{1,40}}) ?{WORD}"
-    rf"[,，、] ?([\d.,]{{1,40}}) ?([kMGTPEZYRQ]?)B/{WORD}"
+    rf"(?:{WORD}\s)?(\d{{1,25}})\s?\D.{{1,150}}?(?:, |[，、] ?)([\d.,e+-]{{1,40}}) ?{WORD}"
+    rf"(?:, |[，、] ?)([\d.,]{{1,40}}) ?([kMGTPEZYRQ]?)B/{WORD}"
 )
-BUSYBOX = re.compile(r"(\d+) bytes \([\d.]+[KMGTPEZY]?B\) copied, ([\d.]+) seconds, ([\d.]+)([KMGTPEZY]?)B/s")
-TOYBOX = re.compile(r"(\d+) bytes? \([\d.]+ ?[kMGTPE]?\) copied, ([\d.]+) s, ([\d.]+) ?([kMGTPE]?)/s")
-BSD = re.compile(r"(\d+) bytes transferred in ([\d.]+) secs? \((\d+)() bytes/sec\)")
+BUSYBOX = re.compile(r"(\d+) bytes \([\d.,]+[KMGTPEZY]?B\) copied, ([\d.,]+) seconds, ([\d.,]+)([KMGTPEZY]?)B/s")
+TOYBOX = re.compile(r"(\d+) bytes? \([\d.,]+ ?[kMGTPE]?\) copied, ([\d.,]+) s, ([\d.,]+) ?([kMGTPE]?)/s")
+BSD = re.compile(r"(\d+) bytes transferred in ([\d.,]+) secs? \((\d+)() bytes/sec\)")
 FORMS = ((BSD, 1), (BUSYBOX, 1024), (TOYBOX, 1024), (GNU, 1000))
 NO_SOURCE = ("/dev/zero", "/dev/urandom", "/dev/random")
 NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")

@@ -17,17 +17,21 @@ ROW = re.compile(
     r"\[\s*(\*?\d{1,9}|SUM(?:-\d{1,9})?)\]\s+([\d.]{1,20})- ?([\d.]{1,20}) sec\s+([\d.]{1,20}) ([KMGT]?)Bytes"
     r"\s+([\d.]{1,20}) ([KMGT]?)(bits|Bytes)/sec(.{0,200})"
 )
+ANY_ROW = re.compile(r"\[.{1,12}\]\s+\S{1,20}- ?\S{1,20} sec\s.{1,300}")
 LOST = re.compile(r"\s+[\d.]{1,20} ms\s+(\d{1,18})/\s*(\d{1,18}) \(.{1,12}%\).{0,200}")
 CSV = re.compile(
     r"\d{14}(?:\.\d{1,6})?,[^,]{0,60},\d{1,5},[^,]{0,60},\d{1,5},(-?\d{1,9}),([\d.]{1,20})-([\d.]{1,20}),(\d{1,20}),(\d{1,20}).{0,200}"
 )
-REPORT = "Server Report:"
+ANY_CSV = re.compile(r"\d?\S{10,30}(?:,[^,]{0,60}){6},[^,]{1,20}-[^,]{1,20},[^,]{1,20},[^,]{1,20}.{0,200}")
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output."""
     whole = printed.lines(text)
     rows = whole[printed.last_run(whole, BEGUN) :]
+    for index, row in enumerate(rows):
+        if (ANY_ROW.fullmatch(row) and not ROW.fullmatch(row)) or (ANY_CSV.fullmatch(row) and not CSV.fullmatch(row)):
+            raise printed.damaged_line(rows, index)
     if cells := [match for row in rows if (match := CSV.fullmatch(row))]:
         yield from _of_csv(cells)
         return
@@ -36,7 +40,7 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         return
     ours = "send" if begun[1].startswith("Client") else "receive"
     found = [match for row in rows if (match := ROW.fullmatch(row))]
-    own = _whole([match for match in found if not LOST.fullmatch(match[9])] or found)
+    own = _whole(found if ours == "receive" else [match for match in found if not LOST.fullmatch(match[9])])
     for match in own:
         unit = printed.power(match[7], 1000) / 8 if match[8] == "bits" else printed.power(match[7])
         yield f"{ours}.bytes", printed.number(match[4], printed.power(match[5]))
@@ -55,6 +59,8 @@ def _whole(rows: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
     from_start = [row for row in rows if float(row[2]) == 0]
     longest = max((float(row[3]) for row in from_start), default=0.0)
     whole = [row for row in from_start if float(row[3]) >= 0.95 * longest]
+    if any(float(row[3]) > 1.05 * longest for row in rows):
+        raise ValueError("row of the whole time")
     sums = [row for row in whole if row[1].startswith("SUM")]
     if not sums and len({row[1] for row in whole}) > 1:
         raise ValueError("row SUM of several streams")

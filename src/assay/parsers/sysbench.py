@@ -30,6 +30,9 @@ IGNORED = re.compile(r"\s+ignored errors:\s+(\d{1,18})\s+\(.{1,40}\)")
 MOVED = re.compile(r"([\d.]{1,20}) (?:MiB|MB) transferred \(([\d.]{1,20}) (?:MiB|MB)/sec\)")
 MOVES = re.compile(r"(?:Total operations|Operations performed): (\d{1,18}) \(\s*([\d.]{1,20}) (?:per second|ops/sec)\)")
 
+COUNTS = re.compile(r"\s*(?:Total operations|Operations performed|transactions):.{0,200}")
+"""The lines that tell which test it was."""
+
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run (prepare or run) in the output."""
@@ -64,6 +67,8 @@ def _files(found: Mapping[str, str]) -> Iterator[printed.Figure]:
 def _others(rows: Sequence[str], found: Mapping[str, str], elapsed: printed.ParsedNumber) -> Iterator[printed.Figure]:
     """Yield the figures of fileio of 0.4, of a database, of memory, or of a test that only has events."""
     files, transactions, moves = (printed.first_match(rows, form) for form in (FILES_0_4, TRANSACTIONS, MOVES))
+    if not (files or transactions or moves) and (damaged := next((row for row in rows if COUNTS.fullmatch(row)), None)):
+        raise ValueError(f"count {damaged.strip()[:80]!r}")
     if files is not None:
         yield from _files_0_4(rows, files, elapsed)
     elif transactions is not None:
