@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypedDict, TypeVar
 
 from assay.catalogue import console
@@ -254,18 +255,35 @@ def copy_operations(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 class Reads(TypedDict):
-    """Two parts of a parser."""
+    """Three parts of a parser."""
 
     parse: Callable[[str], Mapping[str, float]]
     resolution: Callable[[str], Mapping[str, float]]
+    runs: Callable[[str], Sequence[str]]
 
 
-def reads(figures: Figures, expected: str) -> Reads:
-    """Return `Parser.parse` and `Parser.resolution`; `expected` describes the required output."""
+def reads(figures: Figures, expected: str, *, begins: re.Pattern[str] | None = None, ends: re.Pattern[str] | None = None) -> Reads:
+    """Return `Parser.parse`, `Parser.resolution` and `Parser.runs`; `expected` describes the required output.
+
+    A run begins with a line that `begins` describes, or ends with one of `ends`; JSON documents are runs too.
+    """
     return Reads(
         parse=lambda text: {key: number.value for key, number in _checked_figures(figures, expected, text).items()},
         resolution=lambda text: {key: number.half for key, number in _checked_figures(figures, expected, text).items()},
+        runs=lambda text: _runs(text, begins, ends),
     )
+
+
+def _runs(text: str, begins: re.Pattern[str] | None, ends: re.Pattern[str] | None) -> list[str]:
+    """Return the texts of the runs in an output, in order; what stands before the first and after the last belongs to these."""
+    if text.lstrip().startswith("{"):
+        starts = [match.start() for match in re.finditer(r"^\{", text, re.MULTILINE)]
+        return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)] or [text]
+    rows = text.splitlines(keepends=True)
+    heads = [at for at, row in enumerate(rows) if begins and begins.fullmatch(row.rstrip("\r\n"))]
+    heads += [at + 1 for at, row in enumerate(rows) if ends and ends.fullmatch(row.rstrip("\r\n"))]
+    cuts = [0, *(heads[1:] if begins else heads[:-1]), len(rows)]
+    return [part for start, end in pairwise(cuts) if (part := "".join(rows[start:end])).strip()]
 
 
 def _checked_figures(figures: Figures, expected: str, text: str) -> Mapping[str, ParsedNumber]:

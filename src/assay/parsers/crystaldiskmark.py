@@ -57,6 +57,6 @@ PARSER = Parser(
     name="crystaldiskmark",
     programs=("DiskMark64.exe", "crystaldiskmark"),
     recognises=printed.prints(("DiskMark64.exe", "crystaldiskmark"), BEGUN, ROW),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
     tier=printed.of_device,
 )

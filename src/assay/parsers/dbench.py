@@ -45,5 +45,5 @@ PARSER = Parser(
     name="dbench",
     programs=("dbench",),
     recognises=printed.prints(("dbench",), BEGUN, RATE),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
 )

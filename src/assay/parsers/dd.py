@@ -23,6 +23,7 @@ GNU = re.compile(
 BUSYBOX = re.compile(r"(\d+) bytes \([\d.,]+[KMGTPEZY]?B\) copied, ([\d.,]+) seconds, ([\d.,]+)([KMGTPEZY]?)B/s")
 TOYBOX = re.compile(r"(\d+) bytes? \([\d.,]+ ?[kMGTPE]?\) copied, ([\d.,]+) s, ([\d.,]+) ?([kMGTPE]?)/s")
 BSD = re.compile(r"(\d+) bytes transferred in ([\d.,]+) secs? \((\d+)() bytes/sec\)")
+RESULT = re.compile("|".join(f"(?:{form.pattern})" for form in (BSD, BUSYBOX, TOYBOX, GNU)))
 FORMS = ((BSD, 1), (BUSYBOX, 1024), (TOYBOX, 1024), (GNU, 1000))
 NO_SOURCE = ("/dev/zero", "/dev/urandom", "/dev/random")
 NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
@@ -62,7 +63,7 @@ def _copy_figures(match: re.Match[str], base: int) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="dd",
     recognises=printed.prints(("dd",), RECORDS),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, ends=RESULT),
     operations=operations,
     tier=printed.of_device,
     direct="iflag=direct",

@@ -103,7 +103,7 @@ def _percentiles(rows: Sequence[str]) -> Iterator[tuple[str, str, printed.Parsed
 PARSER = Parser(
     name="diskspd",
     recognises=printed.prints(("diskspd", "diskspd.exe"), BEGUN, XML),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
     tier=printed.of_device,
     direct="-Sh",
     programs=("diskspd", "diskspd.exe"),

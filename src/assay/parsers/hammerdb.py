@@ -34,5 +34,5 @@ PARSER = Parser(
     name="hammerdb",
     programs=("hammerdbcli", "hammerdb"),
     recognises=printed.prints(("hammerdbcli", "hammerdb"), RESULT),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, ends=RESULT),
 )

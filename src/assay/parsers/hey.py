@@ -55,5 +55,5 @@ def _counts(rows: Sequence[str]) -> Iterator[printed.Figure]:
 
 
 PARSER = Parser(
-    name="hey", programs=("hey",), recognises=printed.prints(("hey",), STATUSES), **printed.reads(_figures, EXPECTED)
+    name="hey", programs=("hey",), recognises=printed.prints(("hey",), STATUSES), **printed.reads(_figures, EXPECTED, begins=BEGUN)
 )

@@ -54,5 +54,5 @@ PARSER = Parser(
     name="hyperfine",
     programs=("hyperfine",),
     recognises=printed.prints(("hyperfine",), BEGUN, TIME, '"exit_codes"'),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
 )

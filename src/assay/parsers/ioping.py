@@ -46,7 +46,7 @@ PARSER = Parser(
     name="ioping",
     programs=("ioping",),
     recognises=printed.prints(("ioping",), BEGUN, REQUESTS),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, ends=TIMES),
     tier=printed.of_device,
     direct="-D",
 )

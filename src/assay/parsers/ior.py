@@ -122,7 +122,7 @@ PARSER = Parser(
     name="ior",
     programs=("ior", "IOR"),
     recognises=printed.prints(("ior", "IOR"), "IOR-", '"bwMiB"', CSV, SUMMARY, RESULTS),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
     result_file=printed.file_option("ior", "summaryFile"),
     tier=printed.of_device,
     direct="--posix.odirect",

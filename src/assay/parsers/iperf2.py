@@ -81,6 +81,6 @@ def _of_csv(cells: Sequence[re.Match[str]]) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="iperf2",
     recognises=printed.prints(("iperf", "iperf2"), BEGUN, CSV),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
     programs=("iperf", "iperf2"),
 )

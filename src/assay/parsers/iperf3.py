@@ -100,6 +100,6 @@ def _json(report: Mapping[str, Any]) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="iperf3",
     recognises=printed.prints(("iperf3",), "Connecting to host", '"test_start"'),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
     result_file=printed.file_option("iperf3", "--logfile"),
 )

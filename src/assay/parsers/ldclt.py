@@ -34,5 +34,5 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 
 
 PARSER = Parser(
-    name="ldclt", programs=("ldclt",), recognises=printed.prints(("ldclt",), RATE), **printed.reads(_figures, EXPECTED)
+    name="ldclt", programs=("ldclt",), recognises=printed.prints(("ldclt",), RATE), **printed.reads(_figures, EXPECTED, begins=RATE)
 )

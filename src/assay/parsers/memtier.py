@@ -45,5 +45,5 @@ PARSER = Parser(
     name="memtier",
     programs=("memtier_benchmark",),
     recognises=printed.prints(("memtier_benchmark",), HEADING),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=HEADING),
 )

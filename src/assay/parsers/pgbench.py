@@ -41,5 +41,5 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="pgbench",
     recognises=printed.prints(("pgbench",), BEGUN, RATE),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
 )

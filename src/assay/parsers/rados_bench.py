@@ -51,6 +51,6 @@ PARSER = Parser(
     name="rados_bench",
     programs=("rados",),
     recognises=printed.prints(("rados",), BEGUN),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
     tier=printed.of_device,
 )

@@ -124,7 +124,7 @@ def _latencies(operation: str, found: Mapping[str, str]) -> Iterator[printed.Fig
 PARSER = Parser(
     name="sysbench",
     recognises=printed.prints(("sysbench",), "File operations:", PREPARED, BEGUN, "Test execution summary:"),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
     tier=printed.of_device,
     direct="--file-extra-flags=direct",
 )

@@ -66,5 +66,5 @@ PARSER = Parser(
     name="wrk",
     programs=("wrk", "wrk2"),
     recognises=printed.prints(("wrk", "wrk2"), BEGUN, RATE),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
 )
