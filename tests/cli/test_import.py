@@ -15,7 +15,6 @@ from assay.watch import imported
 from assay.watch.claims import direction_of
 from parser_cases import OUTPUT, RECORDED, recorded
 
-
 OWN_NAMES = {"time_output": ("time", "bash"), "rados_bench": "rados"}
 
 
@@ -39,7 +38,9 @@ def rows(bench, query):
 
 
 def test_recorded_outputs_are_of_their_own_tools():
-    assert {name: tool for name, tool in understood().items() if not name.startswith(OWN_NAMES.get(tool, tool.partition("_")[0]))} == {}
+    assert {
+        name: tool for name, tool in understood().items() if not name.startswith(OWN_NAMES.get(tool, tool.partition("_")[0]))
+    } == {}
     assert set(understood().values()) >= set(catalogue.names("parsers")) - {"time_output"}
     with pytest.raises(EvidenceError, match=r"may be of dd or hdparm; expected --format with one"):
         imported.recognised(recorded("dd-9.1-write.txt") + recorded("hdparm-9.65-tT.txt"))

@@ -160,8 +160,8 @@ def last_run(rows: Sequence[str], begins: re.Pattern[str]) -> int:
 def table(rows: Iterable[str], heading: re.Pattern[str]) -> Iterator[tuple[dict[str, str], bool]]:
     """Yield the cells of each row under a heading by the names of its columns, and whether there is a cell for each name.
 
-    `Max (MiB)`, `Std Dev` and `Avg. Latency` are names without their space; the second column of a name is `StdDev#2`. A blank line ends
-    a table.
+    `Max (MiB)`, `Std Dev` and `Avg. Latency` are names without their space; the second column of a name is `StdDev#2`.
+    A blank line ends a table.
     """
     names: list[str] = []
     for row in rows:
@@ -262,7 +262,9 @@ class Reads(TypedDict):
     runs: Callable[[str], Sequence[str]]
 
 
-def reads(figures: Figures, expected: str, *, begins: re.Pattern[str] | None = None, ends: re.Pattern[str] | None = None) -> Reads:
+def reads(
+    figures: Figures, expected: str, *, begins: re.Pattern[str] | None = None, ends: re.Pattern[str] | None = None
+) -> Reads:
     """Return `Parser.parse`, `Parser.resolution` and `Parser.runs`; `expected` describes the required output.
 
     A run begins with a line that `begins` describes, or ends with one of `ends`; JSON documents are runs too.

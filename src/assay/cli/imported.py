@@ -91,7 +91,7 @@ def read(request: ImportRequest) -> tuple[ImportedResult, ...]:
     """Return the results in the files. Raises RefusedError with all that cannot be read."""
     found: list[ImportedResult] = []
     wrong: list[str] = []
-    for (arm, path) in with_folders([named(word) for word in request.files]):
+    for arm, path in with_folders([named(word) for word in request.files]):
         try:
             with path.open("rb") as file:
                 data = file.read(MOST_BYTES + 1)  # what has no end has no size either
@@ -109,17 +109,17 @@ def read(request: ImportRequest) -> tuple[ImportedResult, ...]:
     return tuple(found)
 
 
-def results_of(
-    path: str, arm: str, written: str, told: tuple[Sequence[Reported], Sequence[str]]
-) -> Iterator[ImportedResult]:
-    """Yield the results of a file: runs of one tool with the same figures are repeats of an arm, `#1`, `#2` where it has several."""
+def results_of(path: str, arm: str, written: str, told: tuple[Sequence[Reported], Sequence[str]]) -> Iterator[ImportedResult]:
+    """Yield the results of a file: runs of one tool with the same figures are repeats of an arm; several arms are `#1`, `#2`."""
     runs, left_out = told
     kinds = list(dict.fromkeys((one.tool, frozenset(one.values)) for one in runs))
     for number, one in enumerate(runs, 1):
         kind = kinds.index((one.tool, frozenset(one.values))) + 1
         name = arm if len(kinds) == 1 else f"{arm}#{kind}"
         place = path if len(runs) == 1 else f"{path} ({number} of {len(runs)})"
-        yield ImportedResult(path=place, arm=name, written_utc=written, reported=one, left_out=tuple(left_out) if number == 1 else ())
+        yield ImportedResult(
+            path=place, arm=name, written_utc=written, reported=one, left_out=tuple(left_out) if number == 1 else ()
+        )
 
 
 def printable(text: str) -> str:
@@ -128,13 +128,14 @@ def printable(text: str) -> str:
 
 
 def with_folders(words: Sequence[tuple[str, Path]]) -> list[tuple[str, Path]]:
-    """Return the arms and files: files of one name in several folders are told apart by their folder, unless the caller named them."""
+    """Return the arms and files: files of one name in several folders have it in the arm, unless the caller named them."""
     folders: dict[str, set[Path]] = {}
     for arm, path in words:
         if arm == path.name:
             folders.setdefault(arm, set()).add(path.absolute().parent)
     return [
-        (f"{path.absolute().parent.name}/{arm}" if arm == path.name and len(folders[arm]) > 1 else arm, path) for arm, path in words
+        (f"{path.absolute().parent.name}/{arm}" if arm == path.name and len(folders[arm]) > 1 else arm, path)
+        for arm, path in words
     ]
 
 

@@ -54,5 +54,8 @@ def _percentiles(rows: Sequence[str]) -> Iterator[printed.Figure]:
 
 
 PARSER = Parser(
-    name="ab", programs=("ab",), recognises=printed.prints(("ab",), BEGUN, RATE), **printed.reads(_figures, EXPECTED, begins=BEGUN)
+    name="ab",
+    programs=("ab",),
+    recognises=printed.prints(("ab",), BEGUN, RATE),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
 )

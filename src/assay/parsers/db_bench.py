@@ -15,7 +15,8 @@ from assay.catalogue import Parser, printed
 EXPECTED = "lines of db_bench such as `fillseq : 3.144 micros/op 318083 ops/sec 3.144 seconds 1000000 operations; 35.2 MB/s`"
 ROW = re.compile(
     r"([a-z][A-Za-z0-9_]{1,40})(?: \[\S{1,40}\])?\s*:\s{1,12}([\d.]{1,20}) micros/op(?: ([\d.]{1,20}) ops/sec)?"
-    r"(?: ([\d.]{1,20}) seconds (\d{1,18}) operations)?;?(?:\s{1,12}([\d.]{1,20}) MB/s)?(?:\s{1,12}\((?:(\d{1,18}) of (\d{1,18}) found|.{1,80})\))?\s*"
+    r"(?: ([\d.]{1,20}) seconds (\d{1,18}) operations)?;?(?:\s{1,12}([\d.]{1,20}) MB/s)?"
+    r"(?:\s{1,12}\((?:(\d{1,18}) of (\d{1,18}) found|.{1,80})\))?\s*"
 )
 PERCENTILES = re.compile(r"Percentiles: P50: ([\d.]{1,20}) P75: [\d.]{1,20} P99: ([\d.]{1,20}) P99\.9: ([\d.]{1,20}) .{1,60}")
 NAMES = ("latency_p50_ns", "latency_p99_ns", "latency_p999_ns")

@@ -1,7 +1,7 @@
 """fio's terse output (--minimal) of versions 3, 4 and 5: bytes, rates, operations and latencies of each group of jobs.
 
-Fields are separated by semicolons; sizes and bandwidths count in 1,024 bytes, latencies in µs (HOWTO, "Terse output"). Of several
-jobs of a group amounts and rates are sums, and there are no latencies. A job with an error has no figure: the line does not say what it missed.
+Fields are separated by semicolons; sizes and bandwidths count in 1,024 bytes, latencies in µs (HOWTO, "Terse output"). A group
+with several lines is refused: they may be jobs at the same time, or runs. So is a job with an error.
 """
 
 from __future__ import annotations
@@ -21,20 +21,22 @@ CENTILE = re.compile(r"([\d.]{1,12})%=(\d{1,18})")
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
-    groups: dict[str, list[list[str]]] = {}
+    jobs: dict[str, list[str]] = {}
     for row in (row.strip() for row in printed.lines(text)):
-        if not ROW.fullmatch(row):
-            if ";fio-" in row:
-                raise ValueError(f"line {row[:80]!r}")
-        else:
+        if ROW.fullmatch(row):
             fields = row.split(";")
-            groups.setdefault(fields[3], []).append(fields)
+            if fields[3] in jobs:
+                raise ValueError(f"second line of group {fields[3]}, of a job beside it or of another run (--group_reporting)")
+            if fields[4] != "0":
+                raise ValueError(f"operations of job {fields[2][:40]!r}, which ended with error {fields[4]}")
+            jobs[fields[3]] = fields
+        elif ";fio-" in row:
+            raise ValueError(f"line {row[:80]!r}")
     for side in ("read", "write", "trim"):
-        found = {group: parts for group, jobs in groups.items() if (parts := [part for job in jobs if (part := _side(job, side))])}
+        found = {group: fields for group, job in jobs.items() if (fields := _side(job, side))}
         names = printed.fio_groups(side, {group: printed.Manner() for group in found})
-        for group, parts in found.items():
-            failed = [job for job in groups[group] if job[4] != "0"]
-            yield from ((f"{names[group]}.{figure}", number) for figure, number in _group(parts, is_failed=bool(failed)))
+        for group, fields in found.items():
+            yield from ((f"{names[group]}.{figure}", number) for figure, number in _group(fields))
 
 
 def _side(job: Sequence[str], side: str) -> list[str] | None:
@@ -49,21 +51,17 @@ def _side(job: Sequence[str], side: str) -> list[str] | None:
     return fields if int(fields[BYTES]) else None
 
 
-def _group(parts: Sequence[Sequence[str]], *, is_failed: bool) -> Iterator[tuple[str, printed.ParsedNumber]]:
+def _group(fields: Sequence[str]) -> Iterator[tuple[str, printed.ParsedNumber]]:
     """Yield the figures of one side of a group."""
-    yield "bytes_per_s", printed.total(printed.truncated(part[RATE], printed.KIB) for part in parts)
-    yield "ops_per_s", printed.total(printed.truncated(part[OPERATIONS]) for part in parts)
-    yield "bytes", printed.total(printed.truncated(part[BYTES], printed.KIB) for part in parts)
-    yield "elapsed_ns", max((printed.number(part[TIME], 1e6) for part in parts), key=lambda time: time.value)
-    if is_failed:
-        raise ValueError("operations of a job that ended with an error")
-    if len(parts) == 1:
-        _, maximum, mean, _ = parts[0][LATENCY : LATENCY + 4]
-        yield "latency_mean_ns", printed.number(mean, 1e3)
-        yield "latency_max_ns", printed.number(maximum, 1e3)
-        for match in (match for field in parts[0][CENTILES] if (match := CENTILE.fullmatch(field))):
-            if (name := printed.FIO_PERCENTILES.get(float(match[1]))) and int(match[2]):
-                yield f"latency_{name}_ns", printed.number(match[2], 1e3)
+    yield "bytes_per_s", printed.truncated(fields[RATE], printed.KIB)
+    yield "ops_per_s", printed.truncated(fields[OPERATIONS])
+    yield "bytes", printed.truncated(fields[BYTES], printed.KIB)
+    yield "elapsed_ns", printed.number(fields[TIME], 1e6)
+    yield "latency_mean_ns", printed.number(fields[LATENCY + 2], 1e3)
+    yield "latency_max_ns", printed.number(fields[LATENCY + 1], 1e3)
+    for match in (match for field in fields[CENTILES] if (match := CENTILE.fullmatch(field))):
+        if (name := printed.FIO_PERCENTILES.get(float(match[1]))) and int(match[2]):
+            yield f"latency_{name}_ns", printed.number(match[2], 1e3)
 
 
 PARSER = Parser(

@@ -1,7 +1,7 @@
 """HammerDB: transactions and new orders of TPROC-C, per second.
 
-It prints both per minute (`NOPM` of the schema, `TPM` of the database); the figures are a 60th of them. Transactions of the database
-are those of others too. A test in which a virtual user failed has no figure.
+It prints both per minute (`NOPM` of the schema, `TPM` of the database); the figures are a 60th of them. Transactions of the
+database are those of all its users. A test in which a virtual user failed has no figure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from assay.catalogue import Parser, printed
 EXPECTED = "HammerDB's line `TEST RESULT : System achieved N NOPM from M TPM`"
 RESULT = re.compile(
     r".{0,200}TEST RESULT : System achieved "
-    r"(?:(?P<nopm>\d{1,15}) NOPM from (?P<tpm>\d{1,15}) .{0,40}TPM|(?P<tpm_3>\d{1,15}) .{1,40}TPM at (?P<nopm_3>\d{1,15}) NOPM)\s*"
+    r"(?:(?P<nopm>\d{1,15}) NOPM from (?P<tpm>\d{1,15}) .{0,40}TPM"
+    r"|(?P<tpm_3>\d{1,15}) .{1,40}TPM at (?P<nopm_3>\d{1,15}) NOPM)\s*"
 )
 FAILED = re.compile(r".{0,200}Vuser \d{1,6}:FINISHED FAILED.{0,200}")
 PER_MINUTE = 1 / 60

@@ -55,5 +55,8 @@ def _counts(rows: Sequence[str]) -> Iterator[printed.Figure]:
 
 
 PARSER = Parser(
-    name="hey", programs=("hey",), recognises=printed.prints(("hey",), STATUSES), **printed.reads(_figures, EXPECTED, begins=BEGUN)
+    name="hey",
+    programs=("hey",),
+    recognises=printed.prints(("hey",), STATUSES),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
 )

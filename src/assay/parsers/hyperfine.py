@@ -1,7 +1,7 @@
 """hyperfine: the mean time of each command, from its text or its JSON (--export-json).
 
-Several commands are `command`, `command_2` and so on, in their order. Runs with an exit status other than 0 are errors of the JSON;
-the text does not say how many failed, and is refused then.
+Several commands are `command`, `command_2` and so on, in their order. Runs with an exit status other than 0 are errors of the
+JSON; the text does not say how many failed, and is refused then.
 """
 
 from __future__ import annotations

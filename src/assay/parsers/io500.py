@@ -18,7 +18,12 @@ ROW = re.compile(
 )
 SECTION = re.compile(r"\[([a-z][a-z0-9-]{2,40})\]")
 VALUE = re.compile(r"(score|t_delta)\s*=\s*([\d.]{1,20})")
-UNITS = {"GiB/s": ("bytes_per_s", 2.0**30), "GB/s": ("bytes_per_s", 2.0**30), "kIOPS": ("ops_per_s", 1e3), "kiops": ("ops_per_s", 1e3)}
+UNITS = {
+    "GiB/s": ("bytes_per_s", 2.0**30),
+    "GB/s": ("bytes_per_s", 2.0**30),
+    "kIOPS": ("ops_per_s", 1e3),
+    "kiops": ("ops_per_s", 1e3),
+}
 PHASES = ("ior-", "mdtest-", "find", "mdworkbench-")
 INVALID = "INVALID"
 
@@ -48,9 +53,13 @@ def _sections(rows: list[str]) -> Iterator[printed.Figure]:
             figure, unit = UNITS["GiB/s" if phase.startswith("ior-") else "kIOPS"]
             name = phase.replace("-", "_")
             is_rate = match[1] == "score"
-            yield (f"{name}.{figure}", printed.number(match[2], unit)) if is_rate else (
-                f"{name}.elapsed_ns",
-                printed.number(match[2], printed.SECOND),
+            yield (
+                (f"{name}.{figure}", printed.number(match[2], unit))
+                if is_rate
+                else (
+                    f"{name}.elapsed_ns",
+                    printed.number(match[2], printed.SECOND),
+                )
             )
 
 

@@ -18,7 +18,8 @@ REQUESTS = re.compile(
     r"([\d.]{1,20}) ([KMGTP]?)i?B (read|written), ([\d.]{1,20})(?: ([kMGT]))? iops, ([\d.]{1,20}) ([KMGTP]?)i?B/s"
 )
 TIMES = re.compile(
-    r"min/avg/max/mdev = [\d.]{1,20} \w{1,5} / ([\d.]{1,20}) (ns|us|ms|s|min|hour) / ([\d.]{1,20}) (ns|us|ms|s|min|hour) / .{1,30}"
+    r"min/avg/max/mdev = [\d.]{1,20} \w{1,5} / ([\d.]{1,20}) (ns|us|ms|s|min|hour) "
+    r"/ ([\d.]{1,20}) (ns|us|ms|s|min|hour) / .{1,30}"
 )
 UNITS = {**printed.TIMES, "min": 60 * printed.SECOND, "hour": 3600 * printed.SECOND}
 

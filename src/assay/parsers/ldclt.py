@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from assay.catalogue import Parser, printed
 
 EXPECTED = "ldclt's line `Global average rate: N/thr (M/sec), total: K`"
-RATE = re.compile(r".{0,40}ldclt\[\d{1,10}\]: Global average rate:\s+[\d.]{1,20}/thr\s+\(\s*([\d.]{1,20})/sec\), total:\s+(\d{1,18})\s*")
+RATE = re.compile(
+    r".{0,40}ldclt\[\d{1,10}\]: Global average rate:\s+[\d.]{1,20}/thr\s+\(\s*([\d.]{1,20})/sec\), total:\s+(\d{1,18})\s*"
+)
 ERROR = re.compile(r".{0,40}ldclt\[\d{1,10}\]: Global (?:error\s+\d{1,6}|illegal errors) .{1,200} occurs\s+(\d{1,18}) times\s*")
 NO_ERROR = re.compile(r".{0,40}ldclt\[\d{1,10}\]: Global no error occurs during this session\.\s*")
 ANY_ERROR = re.compile(r".{0,40}ldclt\[.{1,10}\]: Global (?:error|illegal|no error) .{1,300}")
@@ -34,5 +36,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 
 
 PARSER = Parser(
-    name="ldclt", programs=("ldclt",), recognises=printed.prints(("ldclt",), RATE), **printed.reads(_figures, EXPECTED, begins=RATE)
+    name="ldclt",
+    programs=("ldclt",),
+    recognises=printed.prints(("ldclt",), RATE),
+    **printed.reads(_figures, EXPECTED, begins=RATE),
 )

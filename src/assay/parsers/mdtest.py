@@ -47,5 +47,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 
 
 PARSER = Parser(
-    name="mdtest", recognises=printed.prints(("mdtest",), HEADER), **printed.reads(_figures, EXPECTED, begins=BEGUN), tier=printed.of_device
+    name="mdtest",
+    recognises=printed.prints(("mdtest",), HEADER),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
+    tier=printed.of_device,
 )

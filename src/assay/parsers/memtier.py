@@ -1,7 +1,7 @@
 """memtier_benchmark: operations and bytes per second and latencies of SET, of GET and of both, from its table.
 
-Latencies are milliseconds, `KB/sec` counts in 1,024 bytes (run_stats.cpp of 1.2 to 2). The last table counts, which is the mean of
-several runs (-x). The table has neither a number of operations nor of failures; `Misses/sec` are keys without a value.
+Latencies are milliseconds, `KB/sec` counts in 1,024 bytes (run_stats.cpp of 1.2 to 2). The last table counts, which is the mean
+of several runs (-x). The table has neither a number of operations nor of failures; `Misses/sec` are keys without a value.
 """
 
 from __future__ import annotations

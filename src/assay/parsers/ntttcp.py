@@ -1,7 +1,7 @@
 """NTttcp of Linux and of Windows: bytes that were sent or received, and their rate.
 
-On Windows `MEG` and `MB/s` count in 2^20 bytes, on Linux `Gbps` in 10^9 bits (ntttcp-for-linux, src/util.c). The report of Windows
-does not say which end it is of: its operation is `transfer`.
+On Windows `MEG` and `MB/s` count in 2^20 bytes, on Linux `Gbps` in 10^9 bits (ntttcp-for-linux, src/util.c). The report of
+Windows does not say which end it is of: its operation is `transfer`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from assay.catalogue import Parser, printed
 
 EXPECTED = "NTttcp's Totals (test duration, total bytes, throughput; or Bytes(MEG), realtime(s), Throughput(MB/s))"
 TOTALS = re.compile(r".{0,40}#####  Totals:  #####\s*")
-LINE = re.compile(r"(?:\d\d:\d\d:\d\d )?(?:INFO: )?\s*(test duration|total bytes|throughput)\s*:\s*([\d.]{1,20})\s?([A-Za-z]{0,7})\s*")
+LINE = re.compile(
+    r"(?:\d\d:\d\d:\d\d )?(?:INFO: )?\s*(test duration|total bytes|throughput)\s*:\s*([\d.]{1,20})\s?([A-Za-z]{0,7})\s*"
+)
 SENDS = re.compile(r".{0,40}(?:connections created in|Test cycle time negotiated is) .{1,60}")
 BITS = re.compile(r"([KMGT]?)bps")
 COLUMNS = ("Bytes(MEG)", "realtime(s)", "Throughput(MB/s)")

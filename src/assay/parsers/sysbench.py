@@ -67,8 +67,8 @@ def _files(found: Mapping[str, str]) -> Iterator[printed.Figure]:
 def _others(rows: Sequence[str], found: Mapping[str, str], elapsed: printed.ParsedNumber) -> Iterator[printed.Figure]:
     """Yield the figures of fileio of 0.4, of a database, of memory, or of a test that only has events."""
     files, transactions, moves = (printed.first_match(rows, form) for form in (FILES_0_4, TRANSACTIONS, MOVES))
-    if not (files or transactions or moves) and (damaged := next((row for row in rows if COUNTS.fullmatch(row)), None)):
-        raise ValueError(f"count {damaged.strip()[:80]!r}")
+    if files is transactions is moves is None:
+        _refuse_damaged(rows)
     if files is not None:
         yield from _files_0_4(rows, files, elapsed)
     elif transactions is not None:
@@ -79,18 +79,28 @@ def _others(rows: Sequence[str], found: Mapping[str, str], elapsed: printed.Pars
             yield "transaction.errors", printed.exact(int(ignored[1]))
         yield from _latencies("transaction", found)
     elif moves is not None:
-        yield "memory.count", printed.exact(int(moves[1]))
-        yield "memory.ops_per_s", printed.number(moves[2])
         yield "memory.elapsed_ns", elapsed
-        if moved := printed.first_match(rows, MOVED):
-            yield "memory.bytes", printed.number(moved[1], printed.MIB)
-            yield "memory.bytes_per_s", printed.number(moved[2], printed.MIB)
+        yield from _memory(rows, moves)
     elif "total number of events" in found:
         yield "iteration.count", printed.exact(int(found["total number of events"]))
         yield "iteration.elapsed_ns", elapsed
         if "events per second" in found:
             yield "iteration.ops_per_s", printed.number(found["events per second"])
         yield from _latencies("iteration", found)
+
+
+def _memory(rows: Sequence[str], moves: re.Match[str]) -> Iterator[printed.Figure]:
+    yield "memory.count", printed.exact(int(moves[1]))
+    yield "memory.ops_per_s", printed.number(moves[2])
+    if moved := printed.first_match(rows, MOVED):
+        yield "memory.bytes", printed.number(moved[1], printed.MIB)
+        yield "memory.bytes_per_s", printed.number(moved[2], printed.MIB)
+
+
+def _refuse_damaged(rows: Sequence[str]) -> None:
+    """Raise ValueError for a line that tells which test it was and that cannot be read."""
+    if damaged := printed.first_match(rows, COUNTS):
+        raise ValueError(f"count {damaged[0].strip()[:80]!r}")
 
 
 def _files_0_4(rows: Sequence[str], counts: re.Match[str], elapsed: printed.ParsedNumber) -> Iterator[printed.Figure]:

@@ -1,9 +1,9 @@
 """vdbench: rates and response times by operation, from the line `avg_FIRST-LAST` of each run definition.
 
-`MB/sec` is 2^20 bytes/s as the head of disk runs says (`1024**2`), response times are milliseconds. A line of a disk run has reads
-and writes together; the share `read pct` divides the operations (vdbench 5.04.07, summary.html and its terminal). A run of file
-systems (fwd) has a pair of columns for each operation, found by their two heads. Of several run definitions each operation has
-the figures of the last one that did it; formatting is none.
+`MB/sec` is 2^20 bytes/s as the head of disk runs says (`1024**2`), response times are milliseconds. A line of a disk run has
+reads and writes together; the share `read pct` divides the operations (vdbench 5.04.07, summary.html and its terminal). A run
+of file systems (fwd) has a pair of columns for each operation, found by their two heads. Of several run definitions each
+operation has the figures of the last one that did it; formatting is none.
 """
 
 from __future__ import annotations

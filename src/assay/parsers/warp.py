@@ -1,7 +1,7 @@
 """warp of MinIO: objects and bytes per second of each operation, its latencies and failures.
 
-`MiB/s` is 2^20 bytes/s. An operation is `request_get`, `request_put` and so on. Before 1.0 a block begins with `Operation:`, since
-then with `Report:`; of two blocks of one operation the later counts.
+`MiB/s` is 2^20 bytes/s. An operation is `request_get`, `request_put` and so on. Before 1.0 a block begins with `Operation:`,
+since then with `Report:`; of two blocks of one operation the later counts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ EXPECTED = "the analysis of warp (Report: GET or Operation: GET, with its line A
 BLOCK = re.compile(r"(?:Report|Operation): ([A-Z][A-Za-z]{2,20})\b.{0,200}")
 ENDS = re.compile(r"(?:Throughput,? (?:split|by)|Cluster Total|.{0,80}by host).{0,200}")
 AVERAGE = re.compile(r"\s*\* Average: (?:([\d.]{1,20}) ([KMGT]?)iB/s, )?([\d.]{1,20}) (?:obj|op)s?/s.{0,100}")
-LATENCY = re.compile(r"\s*\* (?:Reqs: )?Avg: (\S{1,20}), 50%: (\S{1,20}), 90%: (\S{1,20}), 99%: (\S{1,20}), Fastest: \S{1,20}, Slowest: (\S{1,20}?),?(?: .{0,60})?")
+LATENCY = re.compile(
+    r"\s*\* (?:Reqs: )?Avg: (\S{1,20}), 50%: (\S{1,20}), 90%: (\S{1,20}), 99%: (\S{1,20}), "
+    r"Fastest: \S{1,20}, Slowest: (\S{1,20}?),?(?: .{0,60})?"
+)
 REQUESTS = re.compile(r"\s*\* Reqs: (\d{1,18}), Errs: ?(\d{1,18}), .{1,200}")
 ERRORS = re.compile(r"\s*(?:\* )?(?:Total )?Errors: ?(\d{1,18})\b.{0,200}")
 DURATION = re.compile(r"(?:([\d.]{1,12})m(?!s))?(?:([\d.]{1,12})(ns|us|µs|ms|s))?")
@@ -62,6 +65,4 @@ def _time(text: str) -> printed.ParsedNumber:
     return printed.total([*parts, printed.number(match[2], printed.TIMES[match[3]])] if match[2] else parts)
 
 
-PARSER = Parser(
-    name="warp", programs=("warp",), recognises=printed.prints(("warp",), BLOCK), **printed.reads(_figures, EXPECTED)
-)
+PARSER = Parser(name="warp", programs=("warp",), recognises=printed.prints(("warp",), BLOCK), **printed.reads(_figures, EXPECTED))

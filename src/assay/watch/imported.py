@@ -200,7 +200,9 @@ def do_grow(runs: Sequence[Reported]) -> bool:
     """Return whether each report has all that the one before has, over a longer time, and no less in any amount."""
     return all(
         elapsed(before.values) < elapsed(after.values)
-        and all(after.values.get(name, -1.0) >= value for name, value in before.values.items() if name.endswith((".bytes", ".count")))
+        and all(
+            after.values.get(name, -1.0) >= value for name, value in before.values.items() if name.endswith((".bytes", ".count"))
+        )
         for before, after in pairwise(runs)
     )
 
