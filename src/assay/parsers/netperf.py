@@ -78,4 +78,4 @@ def _keys(stream: str, found: dict[str, str]) -> Iterator[printed.Figure]:
             yield f"{stream}.elapsed_ns", printed.number(found["ELAPSED_TIME"], printed.SECOND)
 
 
-PARSER = Parser(name="netperf", recognises=printed.prints(("netperf",), TITLE), **printed.reads(_figures, EXPECTED))
+PARSER = Parser(name="netperf", recognises=printed.prints(("netperf",), TITLE), **printed.reads(_figures, EXPECTED, begins=TITLE))

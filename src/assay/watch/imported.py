@@ -112,10 +112,19 @@ def told(text: str, form: str | None) -> list[Reported]:
         try:
             found.append(read_by(parser, text))
         except EvidenceError as error:
+            if (last := last_of_several(parser, text)) is not None:
+                found.append(last)
             refusals.append(f"{parser.name}: {error}")
     if not found:
         raise EvidenceError("; ".join(refusals) or f"found {kind_of(text)}; expected the output of one of: {', '.join(names)}")
     return found
+
+
+def last_of_several(parser: Parser, text: str) -> Reported | None:
+    """Return the last run in a text of several that a parser can read one by one; None where one of them cannot be read."""
+    parts = parser.runs(text)
+    runs = [read_or_none(parser, part) for part in parts] if len(parts) >= FEWEST_RUNS else []
+    return runs[-1] if runs and all(runs) else None
 
 
 def read_by(parser: Parser, text: str) -> Reported:
