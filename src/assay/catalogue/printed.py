@@ -179,10 +179,10 @@ def table(rows: Iterable[str], heading: re.Pattern[str]) -> Iterator[tuple[dict[
             names = []
 
 
-def ruled(rows: Sequence[str], sign: str) -> Iterator[tuple[dict[str, str], bool]]:
-    """Yield the cells of each row under a line that rules off columns (`==== ====`), as `table` does.
+def ruled(rows: Sequence[str], sign: str) -> Iterator[dict[str, str]]:
+    """Yield the cells of each row under a line that rules off columns (`==== ====`), by the names of the columns.
 
-    A name is what stands above a column, over one or several lines. A line that is no row of numbers ends a table.
+    A name is what stands above a column, over one or several lines. A row has a cell for each column; a blank line ends a table.
     """
     rule = re.compile(rf"\s*{sign}{{3,}}(?: +{sign}{{3,}})+\s*")
     for at in (index for index, row in enumerate(rows) if rule.fullmatch(row)):
@@ -191,11 +191,11 @@ def ruled(rows: Sequence[str], sign: str) -> Iterator[tuple[dict[str, str], bool
         while len(above) < at and rows[at - 1 - len(above)].strip() and not re.search(r"\d\s", rows[at - 1 - len(above)]):
             above.insert(0, rows[at - 1 - len(above)])
         names = [" ".join(part for line in above if (part := line[start:end].strip())) for start, end in spans]
-        for row in rows[at + 1 :]:
-            cells = row.split()
-            if not cells or not any(sign.isdigit() for sign in cells[-1]):
+        for cells in (row.split() for row in rows[at + 1 :]):
+            if not cells:
                 break
-            yield dict(zip(names, cells, strict=False)), len(cells) == len(names)
+            if len(cells) == len(names):
+                yield dict(zip(names, cells, strict=True))
 
 
 def named(rows: Iterable[str]) -> dict[str, str]:

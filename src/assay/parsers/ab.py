@@ -43,6 +43,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 def _counts(found: Mapping[str, str]) -> Iterator[printed.Figure]:
     count = int(found["Complete requests"])
     yield "request.count", printed.exact(count)
+    if [name for name in found if name.startswith("Non-") and name not in FAILURES]:
+        return  # a line of failures that cannot be read
     yield "request.errors", printed.exact(max(int(found[name]) for name in FAILURES if name in found))
     yield "request.attempts", printed.exact(count)
 

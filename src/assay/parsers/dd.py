@@ -20,7 +20,7 @@ GNU = re.compile(
     rf"(?:{WORD}\s)?(\d{{1,25}})\s?\D.{{1,150}}?(?:, |[，、] ?)([\d.,e+-]{{1,40}}) ?{WORD}"
     rf"(?:, |[，、] ?)([\d.,]{{1,40}}) ?([kMGTPEZYRQ]?)B/{WORD}"
 )
-BUSYBOX = re.compile(r"(\d+) bytes \([\d.,]+[KMGTPEZY]?B\) copied, ([\d.,]+) seconds, ([\d.,]+)([KMGTPEZY]?)B/s")
+BUSYBOX = re.compile(r"(\d+) bytes \([^()]{1,24}\) copied, ([\d.,]+) seconds, ([\d.,]+)([KMGTPEZY]?)B/s")
 TOYBOX = re.compile(r"(\d+) bytes? \([\d.,]+ ?[kMGTPE]?\) copied, ([\d.,]+) s, ([\d.,]+) ?([kMGTPE]?)/s")
 BSD = re.compile(r"(\d+) bytes transferred in ([\d.,]+) secs? \((\d+)() bytes/sec\)")
 RESULT = re.compile("|".join(f"(?:{form.pattern})" for form in (BSD, BUSYBOX, TOYBOX, GNU)))

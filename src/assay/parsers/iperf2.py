@@ -29,9 +29,7 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output."""
     whole = printed.lines(text)
     rows = whole[printed.last_run(whole, BEGUN) :]
-    for index, row in enumerate(rows):
-        if (ANY_ROW.fullmatch(row) and not ROW.fullmatch(row)) or (ANY_CSV.fullmatch(row) and not CSV.fullmatch(row)):
-            raise printed.damaged_line(rows, index)
+    _refuse_damaged(rows)
     if cells := [match for row in rows if (match := CSV.fullmatch(row))]:
         yield from _of_csv(cells)
         return
@@ -52,6 +50,16 @@ def _figures(text: str) -> Iterator[printed.Figure]:
             yield f"{ours}.errors", printed.exact(int(lost[1]))
             yield f"{ours}.count", printed.exact(int(lost[2]))
             yield f"{ours}.attempts", printed.exact(int(lost[2]))
+
+
+def _refuse_damaged(rows: Sequence[str]) -> None:
+    """Raise ValueError for a row that cannot be read: another one would take its place."""
+    for index, row in enumerate(rows):
+        match = ROW.fullmatch(row)
+        if (ANY_ROW.fullmatch(row) and not match) or (ANY_CSV.fullmatch(row) and not CSV.fullmatch(row)):
+            raise printed.damaged_line(rows, index)
+        if match and " ms " in match[9] and not LOST.fullmatch(match[9]):
+            raise printed.damaged_line(rows, index)
 
 
 def _whole(rows: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:

@@ -47,8 +47,8 @@ def _rate(value: str, unit: str) -> printed.ParsedNumber:
 
 def _windows(rows: Sequence[str]) -> Iterator[printed.Figure]:
     """Yield the figures of the table of Windows."""
-    for cells, is_whole in printed.ruled(rows, "="):
-        if is_whole and all(name in cells for name in COLUMNS):
+    for cells in printed.ruled(rows, "="):
+        if all(name in cells for name in COLUMNS):
             amount, elapsed, rate = (cells[name] for name in COLUMNS)
             yield "transfer.bytes", printed.number(amount, printed.MIB)
             yield "transfer.elapsed_ns", printed.number(elapsed, printed.SECOND)

@@ -51,7 +51,7 @@ def _opendj(rows: Sequence[str]) -> Iterator[printed.Figure]:
 
 def _unboundid(rows: Sequence[str]) -> Iterator[printed.Figure]:
     """Yield the figures of the table whose columns are Recent or Overall."""
-    found = [cells for cells, is_whole in printed.ruled(rows, "-") if is_whole]
+    found = list(printed.ruled(rows, "-"))
     for cells in found:
         if any(float(cell) for name, cell in cells.items() if name.endswith("Errors/Sec")):
             raise ValueError("rate without errors (Errors/Sec)")

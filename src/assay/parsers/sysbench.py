@@ -30,7 +30,7 @@ IGNORED = re.compile(r"\s+ignored errors:\s+(\d{1,18})\s+\(.{1,40}\)")
 MOVED = re.compile(r"([\d.]{1,20}) (?:MiB|MB) transferred \(([\d.]{1,20}) (?:MiB|MB)/sec\)")
 MOVES = re.compile(r"(?:Total operations|Operations performed): (\d{1,18}) \(\s*([\d.]{1,20}) (?:per second|ops/sec)\)")
 
-COUNTS = re.compile(r"\s*(?:Total operations|Operations performed|transactions):.{0,200}")
+COUNTS = re.compile(r"\s*(?:Total operations|Operations performed|transactions|reads/s):.{0,200}")
 """The lines that tell which test it was."""
 
 
