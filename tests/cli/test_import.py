@@ -15,7 +15,7 @@ from assay.watch import imported
 from assay.watch.claims import direction_of
 from parser_cases import OUTPUT, RECORDED, recorded
 
-OWN_NAMES = {"time_output": ("time", "bash"), "rados_bench": "rados"}
+OWN_NAMES = {"time_output": ("time", "bash", "slapadd-2.5.13-time"), "rados_bench": "rados"}
 
 
 @functools.cache

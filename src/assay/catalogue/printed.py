@@ -272,15 +272,15 @@ def reads(
     return Reads(
         parse=lambda text: {key: number.value for key, number in _checked_figures(figures, expected, text).items()},
         resolution=lambda text: {key: number.half for key, number in _checked_figures(figures, expected, text).items()},
-        runs=lambda text: _runs(text, begins, ends),
+        runs=lambda text: runs_in(text, begins, ends),
     )
 
 
-def _runs(text: str, begins: re.Pattern[str] | None, ends: re.Pattern[str] | None) -> list[str]:
+def runs_in(text: str, begins: re.Pattern[str] | None = None, ends: re.Pattern[str] | None = None) -> list[str]:
     """Return the texts of the runs in an output, in order; what stands before the first and after the last belongs to these."""
     if text.lstrip().startswith("{"):
         starts = [match.start() for match in re.finditer(r"^\{", text, re.MULTILINE)]
-        return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)] or [text]
+        return [text[start:end] for start, end in pairwise([*starts, len(text)])] or [text]
     rows = text.splitlines(keepends=True)
     heads = [at for at, row in enumerate(rows) if begins and begins.fullmatch(row.rstrip("\r\n"))]
     heads += [at + 1 for at, row in enumerate(rows) if ends and ends.fullmatch(row.rstrip("\r\n"))]

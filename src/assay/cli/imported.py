@@ -118,7 +118,7 @@ def results_of(path: str, arm: str, written: str, told: tuple[Sequence[Reported]
         name = arm if len(kinds) == 1 else f"{arm}#{kind}"
         place = path if len(runs) == 1 else f"{path} ({number} of {len(runs)})"
         yield ImportedResult(
-            path=place, arm=name, written_utc=written, reported=one, left_out=tuple(left_out) if number == 1 else ()
+            path=place, file=path, arm=name, written_utc=written, reported=one, left_out=tuple(left_out) if number == 1 else ()
         )
 
 
@@ -194,14 +194,15 @@ def fit(store: Store, results: Sequence[ImportedResult]) -> None:
         (run.trial.levels.get(saved.FACTOR), frozenset(run.phases[0].values.items())): layout.run_id(run.trial.id, run.attempt)
         for run in notebook.scan(store.folder).runs
     }
-    wrong = []
+    wrong: list[str] = []
+    files: dict[str, str] = {}
     for one in results:
         figures = frozenset(imported.figures(one.reported).items())
         if not set(wanted) & set(one.reported.values):
             wrong.append(f"{one.path}: found {', '.join(one.reported.values)}; expected one of: {', '.join(wanted)}")
-        elif (same := there.get((level(one), figures))) is not None:
+        elif (same := there.get((level(one), figures))) is not None and files.get(same) != one.file:
             wrong.append(f"{one.path}: found the figures of {same}; expected another result")
-        there[level(one), figures] = one.path
+        there[level(one), figures], files[one.path] = one.path, one.file
     if wrong:
         store.withdraw()
         raise RefusedError("\n".join(wrong))

@@ -200,6 +200,7 @@ PARSER = Parser(
     name="fio_json",
     recognises=printed.prints(("fio",), '"fio version"'),
     parse=parse,
+    runs=printed.runs_in,
     resolution=resolution,
     result_file=printed.file_option("fio", "--output"),
     tier=printed.of_device,

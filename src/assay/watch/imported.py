@@ -77,6 +77,8 @@ class ImportedResult:
     written_utc: str
     """When the file was last written: the run ended before."""
     reported: Reported
+    file: str = ""
+    """The file without the number of the result in it."""
     left_out: tuple[str, ...] = ()
     """What of its file is in no result, in words."""
 
