@@ -94,7 +94,7 @@ def told(text):
 def printed_in(text):
     """Whether a value is a number of the text in some unit, to nine digits."""
     there = {
-        f"{float(found.replace(',', '.')) * unit:.8e}" for found in set(NUMBER.findall(text)) if len(found) < 40 for unit in UNITS
+        f"{float(found.replace(',', '.')) * unit:.8e}" for found in set(NUMBER.findall(text)) if len(found) < 60 for unit in UNITS
     }
     return lambda value: value == 0 or f"{value:.8e}" in there
 
