@@ -3,7 +3,7 @@
 import pytest
 
 from assay import catalogue
-from parser_cases import recorded
+from stage.parser_cases import recorded
 
 PARSER = catalogue.find("parsers", "ab")
 TEXT = recorded("ab-2.3-404.txt")

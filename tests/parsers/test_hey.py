@@ -3,7 +3,7 @@
 import pytest
 
 from assay import catalogue
-from parser_cases import recorded
+from stage.parser_cases import recorded
 
 PARSER = catalogue.find("parsers", "hey")
 TEXT = recorded("hey-0.1.4-404.txt")

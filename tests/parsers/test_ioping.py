@@ -3,7 +3,7 @@
 import pytest
 
 from assay import catalogue
-from parser_cases import recorded
+from stage.parser_cases import recorded
 
 PARSER = catalogue.find("parsers", "ioping")
 TEXT = recorded("ioping-1.3-read.txt")

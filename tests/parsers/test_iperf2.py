@@ -4,7 +4,7 @@ import pytest
 
 from assay import catalogue
 from assay.errors import EvidenceError
-from parser_cases import recorded
+from stage.parser_cases import recorded
 
 PARSER = catalogue.find("parsers", "iperf2")
 MB = 2**20

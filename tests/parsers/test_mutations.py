@@ -12,8 +12,8 @@ from assay.catalogue import console
 from assay.errors import EvidenceError
 from assay.measures import FIGURES
 from assay.watch import imported
-from parser_cases import OUTPUT
-from sizes import few_and_many
+from stage.parser_cases import OUTPUT
+from stage.sizes import few_and_many
 
 TEXTS = {
     path.name: console.decoded(path.read_bytes())

@@ -3,7 +3,7 @@
 import pytest
 
 from assay import catalogue
-from parser_cases import recorded
+from stage.parser_cases import recorded
 
 PARSER = catalogue.find("parsers", "rados_bench")
 TEXT = recorded("rados_bench-16-form.txt")

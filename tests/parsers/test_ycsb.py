@@ -1,7 +1,7 @@
 """YCSB: the rate of all operations, each type's count and latencies, and failures counted once."""
 
 from assay import catalogue
-from parser_cases import recorded
+from stage.parser_cases import recorded
 
 PARSER = catalogue.find("parsers", "ycsb")
 TEXT = recorded("ycsb-0.17-form.txt")

@@ -55,8 +55,8 @@ def _test(parts: tuple[str, ...], result: list[str]) -> Iterator[printed.Figure]
 
 PARSER = Parser(
     name="crystaldiskmark",
-    programs=("DiskMark64.exe", "crystaldiskmark"),
-    recognises=printed.prints(("DiskMark64.exe", "crystaldiskmark"), BEGUN, ROW),
+    programs=("crystaldiskmark",),
+    recognises=printed.prints(("crystaldiskmark",), BEGUN, ROW),
     **printed.reads(_figures, EXPECTED, begins=BEGUN),
     tier=printed.of_device,
 )

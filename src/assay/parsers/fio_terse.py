@@ -33,10 +33,10 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         elif ";fio-" in row:
             raise ValueError(f"line {row[:80]!r}")
     for side in ("read", "write", "trim"):
-        found = {group: fields for group, job in jobs.items() if (fields := _side(job, side))}
+        found = {group: part for group, job in jobs.items() if (part := _side(job, side))}
         names = printed.fio_groups(side, {group: printed.Manner() for group in found})
-        for group, fields in found.items():
-            yield from ((f"{names[group]}.{figure}", number) for figure, number in _group(fields))
+        for group, mine in found.items():
+            yield from ((f"{names[group]}.{figure}", number) for figure, number in _group(mine))
 
 
 def _side(job: Sequence[str], side: str) -> list[str] | None:

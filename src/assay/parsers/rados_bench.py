@@ -30,8 +30,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     for start, end in zip(begins, [*begins[1:], len(rows)], strict=True):
         found = printed.named(rows[start:end])
         reports |= {name: found for name in SIDES if name in found}
-    for name, found in reports.items():
-        yield from ((f"{SIDES[name][0]}.{figure}", number) for figure, number in _report(name, found))
+    for name, report in reports.items():
+        yield from ((f"{SIDES[name][0]}.{figure}", number) for figure, number in _report(name, report))
 
 
 def _report(name: str, found: Mapping[str, str]) -> Iterator[tuple[str, printed.ParsedNumber]]:
