@@ -66,7 +66,7 @@ def _unboundid(rows: Sequence[str]) -> Iterator[printed.Figure]:
 
 PARSER = Parser(
     name="searchrate",
-    programs=("searchrate", "modrate", "authrate", "addrate"),
+    programs=("searchrate",),
     recognises=printed.prints(("searchrate", "modrate", "authrate", "addrate"), HEADING, HEADS),
     **printed.reads(_figures, EXPECTED),
 )
