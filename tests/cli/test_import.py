@@ -15,6 +15,8 @@ from assay.watch import imported
 from assay.watch.claims import direction_of
 from stage.parser_cases import OUTPUT, RECORDED, recorded
 
+OWN_NAMES = {"time_output": ("time", "bash", "slapadd-2.5.13-time"), "rados_bench": "rados"}
+
 
 @functools.cache
 def understood():
@@ -36,10 +38,12 @@ def rows(bench, query):
 
 
 def test_recorded_outputs_are_of_their_own_tools():
-    assert {name: tool for name, tool in understood().items() if not name.startswith(tool.partition("_")[0])} == {}
+    assert {
+        name: tool for name, tool in understood().items() if not name.startswith(OWN_NAMES.get(tool, tool.partition("_")[0]))
+    } == {}
     assert set(understood().values()) >= set(catalogue.names("parsers")) - {"time_output"}
-    with pytest.raises(EvidenceError, match=r"may be of .* or .*; expected --format with one"):
-        imported.recognised(recorded("time-1.9-default.txt"))
+    with pytest.raises(EvidenceError, match=r"may be of dd or hdparm; expected --format with one"):
+        imported.recognised(recorded("dd-9.1-write.txt") + recorded("hdparm-9.65-tT.txt"))
     assert {direction_of(name) for name in ("transaction", "request_set", "response", "iteration")} == {Direction.REQUEST}
     assert direction_of("readrandom") is Direction.READ
 
@@ -76,32 +80,65 @@ def test_files_of_one_name_are_repeats_of_one_arm(bench):
     assert found["runs"][0]["values"]["read.count"] > 0
 
 
+def test_several_results_in_a_file_are_several_runs(bench):
+    (bench.home / "dd.log").write_text("".join(recorded(name) for name in ("dd-9.1-write.txt", "dd-9.1-read.txt")) * 2)
+    (bench.home / "both.log").write_text(recorded("dd-9.1-write.txt") + recorded("hdparm-9.65-tT.txt"))
+    done = bench.run("import", "dd.log", "both.log", "--json")
+    assert done.returncode == 0, done.stderr
+    found = [(one["arm"], one["tool"], one["file"]) for one in json.loads(done.stdout)["runs"]]
+    assert found[:4] == [("dd.log", "dd", f"dd.log ({number} of 4)") for number in (1, 2, 3, 4)]
+    assert sorted(found[4:]) == [("both.log#1", "dd", "both.log (1 of 2)"), ("both.log#2", "hdparm", "both.log (2 of 2)")]
+    rates = [one["values"]["read.bytes_per_s"] for one in json.loads(done.stdout)["runs"]]
+    assert rates[0] == rates[2] != rates[1] == rates[3]
+
+
+def test_reports_of_one_call_that_grow_are_one_run_and_said():
+    report = json.loads(recorded("fio-3.33-randread.json"))
+    early = json.loads(json.dumps(report))
+    for job in early["jobs"]:
+        side = job["read"]
+        side.update(io_bytes=side["io_bytes"] // 2, total_ios=side["total_ios"] // 2, runtime=side["runtime"] // 2)
+    runs, left_out = imported.all_runs("\n".join(json.dumps(one, indent=1) for one in (early, report)) + "\n")
+    assert (len(runs), left_out) == (1, ("1 earlier reports of the same call",))
+    runs, left_out = imported.all_runs("\n".join(json.dumps(one, indent=1) for one in (report, report)) + "\n")
+    assert (len(runs), left_out) == (2, ())
+
+
+def test_files_of_one_name_in_different_folders_are_arms_and_show_has_all_figures(bench):
+    for folder, change in (("ext4", "71"), ("xfs", "72")):
+        (bench.home / folder).mkdir()
+        text = recorded("fio-3.33-randread.json").replace('"bw_bytes" : 71', f'"bw_bytes" : {change}')
+        (bench.home / folder / "result.json").write_text(text)
+    done = bench.run("import", "ext4/result.json", "xfs/result.json", "--json")
+    assert [one["arm"] for one in json.loads(done.stdout)["runs"]] == ["ext4/result.json", "xfs/result.json"]
+    shown = bench.run("show", "1").stdout
+    assert "latency_p99_ns" in shown
+    assert "103 µs" in shown
+
+
 def test_what_is_no_result_is_refused_with_all_reasons_and_nothing_is_kept(bench):
     put(bench, "fio-3.33-randread.json", "good.json")
     (bench.home / "empty").write_text("")
     (bench.home / "letter").write_text("Dear reader,\nthis is a letter.\n")
     (bench.home / "binary").write_bytes(bytes(range(256)))
     (bench.home / "cut.json").write_text(recorded("fio-3.33-randread.json")[:900])
-    put(bench, "time-1.9-default.txt", "timed")
+    (bench.home / "sock").write_text("sockperf: == version #3.7 ==\n")
     (bench.home / "none.json").write_text('{"fio version": "fio-3.33", "jobs": []}')
-    done = bench.run("import", "good.json", "empty", "letter", "binary", "cut.json", "none.json", "timed", "missing", ".")
+    done = bench.run("import", "good.json", "empty", "letter", "binary", "cut.json", "none.json", "sock", "missing", ".")
     assert done.returncode == 1
     for words in (
-        "empty: found an empty file; expected the output of one of: bonnie, db_bench, dd,",
+        "empty: found an empty file; expected the output of one of: ab, bonnie, crystaldiskmark,",
         "letter: found 2 lines of no known tool, the first 'Dear reader,'",
         "binary: found binary data",
         "cut.json: fio_json: found 900 characters without a complete last report of fio",
         "none.json: fio_json: found no figure; expected the result of a run that has ended",
-        "timed: found a result that may be of ",
-        "expected --format with one",
+        "sock: found a result of sockperf, which is not read yet",
         "missing: not read (No such file or directory)",
         ".: not read (Is a directory)",
     ):
         assert words in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
     assert not (bench.home / "lab").exists()
-    done = bench.run("import", "timed", "--format", "time_output")
-    assert done.returncode == 0, done.stderr
 
 
 def test_what_has_no_end_is_not_read_to_it_and_a_time_that_no_calendar_has_costs_no_result(bench):

@@ -201,3 +201,34 @@ def test_every_claim_that_can_be_read_can_be_judged(pieces):
     for one in checked(" ".join(pieces)):
         assert one.statement.endswith(".")
         assert (one.advice is not None) == (one.state is State.FAIL)
+
+
+def test_a_rate_from_operations_is_held_against_one_from_an_amount():
+    """A posted figure: 132,163 IOPS of 4 KiB are 541 MB/s, but 375 GiB in 887.769 s are 454 MB/s."""
+    state, severity, _ = said("132,163 IOPS of 4 KiB, 375 GiB in 887.769 s", "E05")
+    assert (state, severity) == (State.FAIL, Severity.INVALIDATES)
+    assert said("25,000 IOPS of 4 KiB, 102.4 GB in 1000 s", "E05")[0] is State.PASS
+
+
+def test_stated_depths_explain_random_reads_that_are_faster():
+    claim = "random reads 240 MB/s at queue depth {}, sequential reads 189 MB/s at queue depth {}"
+    assert said(claim.format(64, 1), "L08")[0] is State.PASS
+    assert said(claim.format(1, 64), "L08")[0] is State.FAIL
+    assert said("random reads 240 MB/s, sequential reads 189 MB/s", "L08")[0] is State.FAIL
+
+
+def test_a_percentile_is_neither_a_duration_nor_the_mean_of_littles_law():
+    assert checked("1.2M IOPS at QD32, p99 100 us") == ()
+    assert said("1.2M IOPS at QD32, 100 us latency", "L07")[0] is State.FAIL
+
+
+def test_a_line_that_fio_printed_is_read():
+    assert said("IOPS=82.8k, BW=324MiB/s (339MB/s)(19.0GiB/60001msec)", "E05")[0] is State.PASS
+    assert said("bs=4k iodepth=32 IOPS=1.2M, 100 us latency", "L07")[0] is State.FAIL
+
+
+def test_links_of_disks_that_people_plug_in():
+    assert said("480 MB/s over USB 2.0", "L04")[0] is State.FAIL
+    assert said("40 MB/s over USB 2.0", "L04")[0] is State.PASS
+    assert said("520 MB/s over USB 3.0", "L04")[0] is State.FAIL
+    assert said("430 MB/s over USB 3.0", "L04")[0] is State.PASS

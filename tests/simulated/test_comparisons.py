@@ -175,24 +175,22 @@ def ends(one) -> tuple[float, float, float]:
     return one.ratio.value, one.ratio.low, one.ratio.high
 
 
-def test_notebooks_written_and_read_again_say_the_same(subtests, tmp_path_factory):
+@pytest.mark.parametrize("number", first_and_all(range(PARQUET), few=6))
+def test_notebooks_written_and_read_again_say_the_same(tmp_path, number):
     """Every fifth with the audit of all its runs and comparisons, the others with the figures made of what was read."""
-    for number in first_and_all(range(PARQUET), few=6):
-        with subtests.test(number=number):
-            tmp_path = tmp_path_factory.mktemp("case")
-            kind, n = KINDS[number % len(KINDS)], 5 if number % 10 == 9 else 3
-            logs = noise(kind, source("parquet", number), n)
-            asked, plan, _ = scene(n)
-            with Store.create(tmp_path, asked, plan, made.TEXT) as kept:
-                for trial, log in zip(plan.trials, logs, strict=True):
-                    rate = round(1e6 * math.exp(log))
-                    kept.add(made.run(trial, phases=cli_notebook.phases(rate)), made.observations(rate))
-                bare = read.results(kept.folder)
-                if number % 5:
-                    load = read.load(kept.folder)
-                    (found,) = comparisons(asked, cells(bare.experiment, bare.plan, bare.runs, load), bare.runs)
-                else:
-                    (found,) = judged_anew(kept.folder).comparisons
-            known = compared(n, logs, 0.0)
-            assert ends(found) == pytest.approx(ends(known), rel=1e-5)
-            assert found.conclusion is known.conclusion
+    kind, n = KINDS[number % len(KINDS)], 5 if number % 10 == 9 else 3
+    logs = noise(kind, source("parquet", number), n)
+    asked, plan, _ = scene(n)
+    with Store.create(tmp_path, asked, plan, made.TEXT) as kept:
+        for trial, log in zip(plan.trials, logs, strict=True):
+            rate = round(1e6 * math.exp(log))
+            kept.add(made.run(trial, phases=cli_notebook.phases(rate)), made.observations(rate))
+        bare = read.results(kept.folder)
+        if number % 5:
+            load = read.load(kept.folder)
+            (found,) = comparisons(asked, cells(bare.experiment, bare.plan, bare.runs, load), bare.runs)
+        else:
+            (found,) = judged_anew(kept.folder).comparisons
+    known = compared(n, logs, 0.0)
+    assert ends(found) == pytest.approx(ends(known), rel=1e-5)
+    assert found.conclusion is known.conclusion

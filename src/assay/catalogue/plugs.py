@@ -329,6 +329,8 @@ class Parser:
     parse: Callable[[str], Mapping[str, float]]
     resolution: Callable[[str], Mapping[str, float]] = lambda output: {}
     """Half a unit of each figure's last printed digit, in base units; a figure that is left out is known exactly."""
+    runs: Callable[[str], Sequence[str]] = lambda output: (output,)
+    """The texts of the runs in an output, in order, each of which `parse` reads by itself."""
     tier: Callable[[Sequence[str]], Tier | None] = lambda argv: None
     """The layer that its figures are taken for with these arguments: a claim by default; None where that is no storage."""
     operations: Callable[[Sequence[str]], tuple[str, ...]] = lambda argv: ()

@@ -11,16 +11,20 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypedDict, TypeVar
 
+from assay.catalogue import console
 from assay.errors import EvidenceError
 from assay.frozen import dataclass
 from assay.records import Tier
 
-LONGEST = 1 << 20
-"""Characters of text output that are parsed, from its end: summaries come last and are much smaller."""
-LONGEST_LINE = 4096
-"""Longest line that is parsed; regular expressions match single lines only, which bounds their time."""
+LONGEST = 1 << 26
+"""Characters of output that are parsed, from its end."""
+LONGEST_LINE = 1 << 14
+"""Longest line of text that is held against a form: regular expressions match single lines only, which bounds their time."""
+LONGEST_WORD = 1 << 20
+"""Characters of an argument in which programs are looked for."""
 LONGEST_NUMBER = 40
 """Characters of the longest number that a tool prints."""
 SECOND = 1e9
@@ -32,11 +36,16 @@ _WORD_ENDS = re.compile(r"[\s;|&()]+")
 _REMOTE = re.compile(r"(?:[\w.-]{1,64}@)?(?:[\w.-]{1,255}|\[[0-9A-Fa-f:.]{2,40}\])::?[^:]{0,4096}|rsync://.{1,4096}", re.DOTALL)
 _CLOCK = r"(\d{1,9}(?::\d\d){0,2}[.,]?\d{0,9})"
 _REAL = re.compile(
-    r"real\s+(\d{1,9}m\d{1,2}[.,]\d{1,9})s"
-    r"|real\s+(\d{1,12}[.,]\d{1,9})"
+    r"(?:real|réel)\s+(\d{1,9}m ?\d{1,2}[.,]\d{1,9})s"
+    r"|real\s+(\d{1,12}[.,]\d{1,9})s?"
+    r"|\s*(\d{1,12}[.,]\d{1,9}) real\s.{1,200}"
     rf"|[\d.]{{1,20}}user [\d.]{{1,20}}system {_CLOCK}elapsed .{{1,200}}"
     rf"|\s*Elapsed \(wall clock\) time \(h:mm:ss or m:ss\): {_CLOCK}"
+    rf"|[\d.]{{1,20}}u [\d.]{{1,20}}s {_CLOCK} [\d.]{{1,12}}%.{{0,200}}"
+    rf"|.{{0,400}}\d[.,]\d\ds user \d{{1,9}}[.,]\d\ds system \d{{1,9}}% cpu {_CLOCK} total"
 )
+_EXECUTED = re.compile(r"Executed in\s+([\d.]{1,20}) (secs|millis|mins|hours|micros)\s.{0,200}")
+_FISH = {"micros": 1e3, "millis": 1e6, "secs": SECOND, "mins": 60 * SECOND, "hours": 3600 * SECOND}
 Group = TypeVar("Group", bound=Hashable)
 _STRANGE = (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
@@ -116,6 +125,20 @@ def json_report(text: str) -> Mapping[str, Any]:
     return report
 
 
+def json_documents(text: str) -> Iterator[Mapping[str, Any]]:
+    """Yield each JSON object that begins a line of an output, in order; the text around them is ignored."""
+    import json
+
+    decoder, end = json.JSONDecoder(), 0
+    for match in re.finditer(r"^[ \t]*(?=\{)", text, re.MULTILINE):
+        if match.end() >= end:
+            try:
+                found, end = decoder.raw_decode(text, match.end())
+            except (ValueError, RecursionError):
+                continue
+            yield found
+
+
 def json_number(value: object) -> float:
     """Return a number of a JSON report. Raises ValueError for anything else, a boolean too."""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -124,14 +147,71 @@ def json_number(value: object) -> float:
 
 
 def lines(text: str) -> list[str]:
-    """Return the complete lines, without a truncated last one. A carriage return begins a new line, as on a terminal."""
-    *whole, _ = re.split(r"[\r\n]", text)
-    return [line for line in whole if len(line) <= LONGEST_LINE]
+    """Return the lines, also one without a line end. A carriage return alone begins a new line, as on a terminal."""
+    whole = re.split(r"\r\n|\r|\n", text)
+    return [line for line in (whole if whole[-1] else whole[:-1]) if len(line) <= LONGEST_LINE]
 
 
 def last_run(rows: Sequence[str], begins: re.Pattern[str]) -> int:
     """Return the first line of the last run in an output, found by the line that begins each run; 0 without one."""
     return next((index for index in reversed(range(len(rows))) if begins.fullmatch(rows[index])), 0)
+
+
+def table(rows: Iterable[str], heading: re.Pattern[str]) -> Iterator[tuple[dict[str, str], bool]]:
+    """Yield the cells of each row under a heading by the names of its columns, and whether there is a cell for each name.
+
+    `Max (MiB)`, `Std Dev` and `Avg. Latency` are names without their space; the second column of a name is `StdDev#2`.
+    A blank line ends a table.
+    """
+    names: list[str] = []
+    for row in rows:
+        if heading.fullmatch(row):
+            seen = Counter[str]()
+            names = []
+            for name in re.sub(r"(?<=[\w.]) (?=\(|Dev\b|Latency\b)", "", row).split():
+                seen[name] += 1
+                names.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+            continue
+        cells = row.split()
+        if names and len(cells) > 1:
+            yield dict(zip(names, cells, strict=False)), len(cells) == len(names)
+        elif not cells:
+            names = []
+
+
+def ruled(rows: Sequence[str], sign: str) -> Iterator[dict[str, str]]:
+    """Yield the cells of each row under a line that rules off columns (`==== ====`), by the names of the columns.
+
+    A name is what stands above a column, over one or several lines. A row has a cell for each column; a blank line ends a table.
+    """
+    rule = re.compile(rf"\s*{sign}{{3,}}(?: +{sign}{{3,}})+\s*")
+    for at in (index for index, row in enumerate(rows) if rule.fullmatch(row)):
+        spans = [match.span() for match in re.finditer(rf"{sign}+", rows[at])]
+        above: list[str] = []
+        while len(above) < at and rows[at - 1 - len(above)].strip() and not re.search(r"\d\s", rows[at - 1 - len(above)]):
+            above.insert(0, rows[at - 1 - len(above)])
+        names = [" ".join(part for line in above if (part := line[start:end].strip())) for start, end in spans]
+        for cells in (row.split() for row in rows[at + 1 :]):
+            if not cells:
+                break
+            if len(cells) == len(names):
+                yield dict(zip(names, cells, strict=True))
+
+
+def named(rows: Iterable[str]) -> dict[str, str]:
+    """Return what follows the first colon of each line by the name before it; the last line of a name counts."""
+    found = {}
+    for row in rows:
+        name, colon, value = row.partition(":")
+        if colon and value.strip():
+            found[name.strip()] = value.strip()
+    return found
+
+
+def latencies(names: Mapping[str, str], found: Mapping[str, str], unit: float) -> Iterator[tuple[str, ParsedNumber]]:
+    """Yield the figures of latency among values by the tool's names for them; 0 is below what the tool tells."""
+    read = ((figure, number(found[name], unit)) for name, figure in names.items() if name in found)
+    yield from ((figure, latency) for figure, latency in read if latency.value)
 
 
 def first_match(rows: Iterable[str], form: re.Pattern[str]) -> re.Match[str] | None:
@@ -145,17 +225,25 @@ def damaged_line(rows: Sequence[str], index: int) -> ValueError:
 
 
 def real_time(rows: Iterable[str]) -> ParsedNumber | None:
-    """Return the last elapsed time printed by a shell's or GNU `time`, also with -p and -v. None if missing or 0.
+    """Return the last elapsed time printed by a shell's or a system's `time`. None if missing or 0.
 
-    The forms: bash.1 (TIMEFORMAT), POSIX `time -p`, and time.1 of GNU time 1.9 (default format, -v).
+    The forms: bash.1 (TIMEFORMAT), busybox ash, POSIX `time -p`, time.1 of BSD and macOS, of GNU time 1.9 (default format, -v),
+    tcsh.1 (time), zshparam (TIMEFMT), fish's time.
     """
-    found = [match for row in rows if (match := _REAL.fullmatch(row))]
-    if not found:
+    found = [time for row in rows if (time := _printed_time(row)) is not None]
+    return found[-1] if found and found[-1].value else None
+
+
+def _printed_time(row: str) -> ParsedNumber | None:
+    if match := _EXECUTED.fullmatch(row):
+        return number(match[1], _FISH[match[2]])
+    match = _REAL.fullmatch(row)
+    if match is None:
         return None
-    *larger, seconds = next(text for text in found[-1].groups() if text).replace("m", ":").split(":")
+    *larger, seconds = next(text for text in match.groups() if text).replace("m", ":").replace(" ", "").split(":")
     rest = number(seconds, SECOND)
     whole = sum(int(part) * 60.0 ** (power + 1) for power, part in enumerate(reversed(larger)))
-    return ParsedNumber(value=rest.value + whole * SECOND, half=rest.half) if rest.value + whole else None
+    return ParsedNumber(value=rest.value + whole * SECOND, half=rest.half)
 
 
 def copy_operations(argv: Sequence[str]) -> tuple[str, ...]:
@@ -167,23 +255,54 @@ def copy_operations(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 class Reads(TypedDict):
-    """Two parts of a parser."""
+    """Three parts of a parser."""
 
     parse: Callable[[str], Mapping[str, float]]
     resolution: Callable[[str], Mapping[str, float]]
+    runs: Callable[[str], Sequence[str]]
 
 
-def reads(figures: Figures, expected: str) -> Reads:
-    """Return `Parser.parse` and `Parser.resolution`; `expected` describes the required output."""
+def reads(
+    figures: Figures, expected: str, *, begins: re.Pattern[str] | None = None, ends: re.Pattern[str] | None = None
+) -> Reads:
+    """Return `Parser.parse`, `Parser.resolution` and `Parser.runs`; `expected` describes the required output.
+
+    A run begins with a line that `begins` describes, or ends with one of `ends`; JSON documents are runs too.
+    """
     return Reads(
         parse=lambda text: {key: number.value for key, number in _checked_figures(figures, expected, text).items()},
         resolution=lambda text: {key: number.half for key, number in _checked_figures(figures, expected, text).items()},
+        runs=lambda text: runs_in(text, begins, ends),
     )
 
 
+def runs_in(text: str, begins: re.Pattern[str] | None = None, ends: re.Pattern[str] | None = None) -> list[str]:
+    """Return the texts of the runs in an output, in order; what stands before the first and after the last belongs to these."""
+    if text.lstrip().startswith("{"):
+        starts = [match.start() for match in re.finditer(r"^\{", text, re.MULTILINE)]
+        return [text[start:end] for start, end in pairwise([*starts, len(text)])] or [text]
+    rows = text.splitlines(keepends=True)
+    heads = [at for at, row in enumerate(rows) if begins and begins.fullmatch(row.rstrip("\r\n"))]
+    heads += [at + 1 for at, row in enumerate(rows) if ends and ends.fullmatch(row.rstrip("\r\n"))]
+    cuts = [0, *(heads[1:] if begins else heads[:-1]), len(rows)]
+    return [part for start, end in pairwise(cuts) if (part := "".join(rows[start:end])).strip()]
+
+
 def _checked_figures(figures: Figures, expected: str, text: str) -> Mapping[str, ParsedNumber]:
+    """Return the figures of the text, or else of the text without what a log put before each line. Raises EvidenceError."""
+    refusal = None
+    for reading in console.readings(text[-LONGEST:]):
+        try:
+            return _figures_of(figures, expected, reading)
+        except EvidenceError as error:
+            refusal = refusal or error
+    assert refusal is not None
+    raise refusal
+
+
+def _figures_of(figures: Figures, expected: str, text: str) -> Mapping[str, ParsedNumber]:
     try:
-        found = dict(figures(text[-LONGEST:]))
+        found = dict(figures(text))
     except _STRANGE as error:
         raise EvidenceError(f"found an invalid or missing {error} in the output; expected {expected}") from error
     if not found:
@@ -201,7 +320,7 @@ def of_device(_argv: Sequence[str]) -> Tier:
 
 def calls(argv: Sequence[str], *names: str) -> bool:
     """Return True if the command calls one of these programs, also behind `sudo`, `mpirun` or in a shell command."""
-    return any(word.rpartition("/")[2] in names for argument in argv for word in _WORD_ENDS.split(argument[:LONGEST]))
+    return any(word.rpartition("/")[2] in names for argument in argv for word in _WORD_ENDS.split(argument[:LONGEST_WORD]))
 
 
 def prints(programs: Sequence[str], *signs: str | re.Pattern[str]) -> Callable[[Sequence[str], str], bool]:
@@ -209,10 +328,11 @@ def prints(programs: Sequence[str], *signs: str | re.Pattern[str]) -> Callable[[
     texts = [sign for sign in signs if isinstance(sign, str)]
     forms = [sign for sign in signs if isinstance(sign, re.Pattern)]
 
+    def is_printed(output: str) -> bool:
+        return any(text in output for text in texts) or any(form.fullmatch(line) for line in lines(output) for form in forms)
+
     def recognises(argv: Sequence[str], output: str) -> bool:
-        return calls(argv, *programs) and (
-            any(text in output for text in texts) or any(form.fullmatch(line) for line in lines(output) for form in forms)
-        )
+        return calls(argv, *programs) and any(is_printed(reading) for reading in console.readings(output))
 
     return recognises
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from assay import catalogue, measures
 from assay.audit import judge
+from assay.catalogue import console
 from assay.cli.stat import saved
 from assay.cli.stat.options import claimed
 from assay.errors import EvidenceError, InputErrors, RefusedError, UsageError
@@ -28,6 +29,7 @@ from assay.units import counted
 from assay.watch import imported
 from assay.watch.claims import WORKLOAD, operations
 from assay.watch.imported import ImportedResult
+from assay.watch.reports import Reported
 
 MOST_BYTES = 64 << 20
 """Larger files are no results of a tool."""
@@ -87,18 +89,17 @@ def resolved(request: ImportRequest) -> Claim | None:
 
 def read(request: ImportRequest) -> tuple[ImportedResult, ...]:
     """Return the results in the files. Raises RefusedError with all that cannot be read."""
-    found, wrong = [], []
-    for word in request.files:
-        arm, path = named(word)
+    found: list[ImportedResult] = []
+    wrong: list[str] = []
+    for arm, path in with_folders([named(word) for word in request.files]):
         try:
             with path.open("rb") as file:
                 data = file.read(MOST_BYTES + 1)  # what has no end has no size either
             if len(data) > MOST_BYTES:
                 raise EvidenceError("found more than 64 MiB; expected the result of a tool")
-            content = data.decode("utf-8", "replace")
-            reported = imported.recognised(content, request.form)
+            runs, left_out = imported.all_runs(console.decoded(data), request.form)
             written = datetime.fromtimestamp(min(max(path.stat().st_mtime, 0), time.time()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            found.append(ImportedResult(path=printable(str(path)), arm=printable(arm), written_utc=written, reported=reported))
+            found += results_of(printable(str(path)), printable(arm), written, (runs, left_out))
         except OSError as error:
             wrong.append(f"{path}: not read ({error.strerror}). Check the name and the permissions.")
         except EvidenceError as error:
@@ -108,9 +109,34 @@ def read(request: ImportRequest) -> tuple[ImportedResult, ...]:
     return tuple(found)
 
 
+def results_of(path: str, arm: str, written: str, told: tuple[Sequence[Reported], Sequence[str]]) -> Iterator[ImportedResult]:
+    """Yield the results of a file: runs of one tool with the same figures are repeats of an arm; several arms are `#1`, `#2`."""
+    runs, left_out = told
+    kinds = list(dict.fromkeys((one.tool, frozenset(one.values)) for one in runs))
+    for number, one in enumerate(runs, 1):
+        kind = kinds.index((one.tool, frozenset(one.values))) + 1
+        name = arm if len(kinds) == 1 else f"{arm}#{kind}"
+        place = path if len(runs) == 1 else f"{path} ({number} of {len(runs)})"
+        yield ImportedResult(
+            path=place, file=path, arm=name, written_utc=written, reported=one, left_out=tuple(left_out) if number == 1 else ()
+        )
+
+
 def printable(text: str) -> str:
     """Return a name without letters that no text file and no terminal takes: line ends, escapes, bytes that are no UTF-8."""
     return UNPRINTABLE.sub("?", text)
+
+
+def with_folders(words: Sequence[tuple[str, Path]]) -> list[tuple[str, Path]]:
+    """Return the arms and files: files of one name in several folders have it in the arm, unless the caller named them."""
+    folders: dict[str, set[Path]] = {}
+    for arm, path in words:
+        if arm == path.name:
+            folders.setdefault(arm, set()).add(path.absolute().parent)
+    return [
+        (f"{path.absolute().parent.name}/{arm}" if arm == path.name and len(folders[arm]) > 1 else arm, path)
+        for arm, path in words
+    ]
 
 
 def named(word: str) -> tuple[str, Path]:
@@ -168,14 +194,15 @@ def fit(store: Store, results: Sequence[ImportedResult]) -> None:
         (run.trial.levels.get(saved.FACTOR), frozenset(run.phases[0].values.items())): layout.run_id(run.trial.id, run.attempt)
         for run in notebook.scan(store.folder).runs
     }
-    wrong = []
+    wrong: list[str] = []
+    files: dict[str, str] = {}
     for one in results:
         figures = frozenset(imported.figures(one.reported).items())
         if not set(wanted) & set(one.reported.values):
             wrong.append(f"{one.path}: found {', '.join(one.reported.values)}; expected one of: {', '.join(wanted)}")
-        elif (same := there.get((level(one), figures))) is not None:
+        elif (same := there.get((level(one), figures))) is not None and files.get(same) != one.file:
             wrong.append(f"{one.path}: found the figures of {same}; expected another result")
-        there[level(one), figures] = one.path
+        there[level(one), figures], files[one.path] = one.path, one.file
     if wrong:
         store.withdraw()
         raise RefusedError("\n".join(wrong))
@@ -201,6 +228,7 @@ def text(folder: Path, kept: Sequence[ImportedRun]) -> str:
     rows = [Row(cells=cells) for one in kept for cells in rows_of(one)]
     after = [
         *left_out(kept),
+        *(f"Not kept of {one.result.path}: {words}." for one in kept for words in one.result.left_out),
         "`assay compare` compares them, `assay report` draws them; `assay show RUN` has all figures of a run.",
     ]
     return "\n\n".join((f"{counted(len(kept), 'result')} kept in {folder}.", table(head, rows, (5,)), "\n".join(after)))
@@ -234,6 +262,7 @@ def plain(folder: Path, kept: Sequence[ImportedRun]) -> dict[str, object]:
                 "file": one.result.path,
                 "tool": one.result.reported.tool,
                 "values": dict(one.result.reported.values),
+                "left_out": list(one.result.left_out),
                 "verdicts": {verdict.measure: str(verdict.state) for verdict in one.verdicts if verdict.value is not None},
             }
             for one in kept

@@ -131,6 +131,7 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str], see
         head.rstrip(", "),
         f"error: {run.error}" if run.error else "",
         verdict_table(judged),
+        told_table(run.phases, judged),
         together("corrections:", treated),
         together("over time:", {measure: steady.statement(course) for measure, course in judged.courses.items()}),
         tables.reasons(judged.verdicts.values()),
@@ -215,6 +216,20 @@ def phase_table(phases: tuple[Phase, ...]) -> str:
         for phase in phases
     ]
     return table(("phase", "start", "length", "drain", "cache", "clients", "operations"), rows, (1, 2, 3, 5)) if rows else ""
+
+
+def told_table(phases: tuple[Phase, ...], judged: Judged) -> str:
+    """Return the figures that a tool told of its operations and that no measure shows."""
+    shown = {measure.partition(".")[2] for measure in judged.verdicts}
+    rows = [
+        Row(cells=(operation, figure, tables.figure_text(value, measures.FIGURES[figure].unit)))
+        for phase in phases
+        for name, value in phase.values.items()
+        if (operation := name.rpartition(".")[0]) in phase.operations
+        and (figure := name.rpartition(".")[2]) in measures.FIGURES
+        and name not in shown
+    ]
+    return table(("operation", "figure", "told"), rows, (2,)) if rows else ""
 
 
 def ladder_of_operations(run: Run, seen: Observations) -> str:

@@ -73,15 +73,20 @@ def failed_share(phase: Phase, operation: str) -> float:
     mine = [total for client in phase.clients for total in client.operations if total.operation == operation]
     errors = max(0, sum(total.errors for total in mine) - mismatched(phase, operation))
     count = sum(total.count for total in mine)
-    return errors / (errors + count) if errors + count else 0.0
+    every = phase.values.get(f"{operation}.attempts", errors + count)
+    return min(1.0, errors / every) if every else 0.0
 
 
 def reported_share(phase: Phase, operation: str) -> float | None:
-    """Failed operations over all as an external tool tells them; None where it does not."""
+    """Failed operations over all as an external tool tells them; None where it does not.
+
+    All are its `attempts`, where its count has the failed ones in it, else both together.
+    """
     errors, count = (phase.values.get(f"{operation}.{figure}") for figure in ("errors", "count"))
     if errors is None or count is None:
         return None
-    return errors / (errors + count) if errors + count else 0.0
+    every = phase.values.get(f"{operation}.attempts", errors + count)
+    return min(1.0, errors / every) if every else 0.0
 
 
 def error_reason(error: EngineError) -> str:

@@ -16,6 +16,8 @@ EXPECTED = "the CSV line (formats 1.97 and 1.98) or the screen output of bonnie+
 CSV = re.compile(r"1\.9[78],(?:[^,]{0,200},){45,51}[^,]{0,40}")
 IO = ("write_char", "write", "read_modify_write", "read_char", "read", "seek")
 FILES = ("create", "stat", "unlink", "create_random", "stat_random", "unlink_random")
+UNITS = {"K/sec": printed.KIB, "M/sec": printed.MIB, "/sec": 1}
+"""The unit of a number without a letter, by the head of its column: up to 1.98 the head has the prefix, later each cell."""
 SCREEN_IO = re.compile(r".{0,20}\s(\d+[KMGT]?) (.{9}) (.{9}) (.{9}) (.{9}) (.{9}) (.{9})\s*")
 STARTED = re.compile(r"[^,]{0,20}(?:,[^,]{0,200}){30}.*")
 """A CSV line, complete or not, recognised by its commas."""
@@ -54,17 +56,19 @@ def _measured(fields: Sequence[str], operation: str, first: int) -> bool:
 
 def _screen(rows: Sequence[str]) -> Iterator[printed.Figure]:
     """Yield the rates of the line below the headings; a cell is a rate and a percentage, or blank."""
-    inside = False
+    inside, units = False, [1.0] * len(IO)
     for row in rows:
         if row.startswith("Version "):
             inside = "Output" in row
-        match = SCREEN_IO.fullmatch(row.ljust(79)) if inside and "/sec %CP" not in row else None
+        elif "/sec %CP" in row:
+            units = [UNITS[word] for word in row.split() if word in UNITS]
+        match = SCREEN_IO.fullmatch(row.ljust(79)) if inside and "/sec %CP" not in row and not row.startswith("Latency") else None
         if match:
-            for operation, cell in zip(IO, match.groups()[-6:], strict=True):
-                yield from _rate(operation, (cell.split() or [""])[0], 1)
+            for operation, cell, unit in zip(IO, match.groups()[-6:], units, strict=True):
+                yield from _rate(operation, (cell.split() or [""])[0], unit)
 
 
-def _rate(operation: str, cell: str, unit: int) -> Iterator[printed.Figure]:
+def _rate(operation: str, cell: str, unit: float) -> Iterator[printed.Figure]:
     """Yield a rate; nothing for a blank or `+++++`. `unit` is the unit of a number without a letter."""
     if cell.strip("+") == "":
         return
@@ -72,7 +76,10 @@ def _rate(operation: str, cell: str, unit: int) -> Iterator[printed.Figure]:
     if operation in ("seek", *FILES):
         yield f"{operation}.ops_per_s", printed.number(cell)
     else:
-        yield f"{operation}.bytes_per_s", printed.number(number, unit * printed.power(cell[len(number) :]))
+        yield (
+            f"{operation}.bytes_per_s",
+            printed.number(number, printed.power(cell[len(number) :]) if cell[len(number) :] else unit),
+        )
 
 
 PARSER = Parser(

@@ -1,7 +1,9 @@
-"""dd: bytes copied, time and rate from its summary line, in any locale.
+"""dd: bytes copied, time and rate from its summary line, of GNU in any locale, BSD, macOS, busybox and toybox.
 
 GNU: `kB`, `MB`, `GB` of the rate are powers of 1,000 (coreutils 9.1, src/dd.c, print_xfer_stats: human_SI without
-human_base_1024). busybox prints the same line with powers of 1,024 (coreutils/dd.c and libbb/human_readable.c of 1.37).
+human_base_1024); translations move the words, and some translate the units of time. busybox prints the line with powers of
+1,024 (coreutils/dd.c and libbb/human_readable.c of 1.37), and so does toybox (lib/lib.c, human_readable). BSD and macOS print
+whole bytes per second.
 """
 
 from __future__ import annotations
@@ -12,10 +14,17 @@ from collections.abc import Iterator, Sequence
 from assay.catalogue import Parser, printed
 
 EXPECTED = "dd's lines with records and with bytes copied (not with status=none or status=noxfer)"
-RECORDS = re.compile(r"\s*\d+\+\d+\s.*")
-GNU = re.compile(r"(\d+)\s.{1,150}?, ([\d.,e+-]{1,40}) s, ([\d.,]{1,40}) ([kMGTPEZYRQ]?)B/s")
-BUSYBOX = re.compile(r"(\d+) bytes \([\d.]+[KMGTPEZY]?B\) copied, ([\d.]+) seconds, ([\d.]+)([KMGTPEZY]?)B/s")
-FORMS = ((GNU, 1000), (BUSYBOX, 1024))
+RECORDS = re.compile(r"[^\d\n]{0,20}\d{1,20}\+\d{1,20}(?=\D)\D{1,80}")
+WORD = r"[^\W\d_]{1,12}"
+GNU = re.compile(
+    rf"(?:{WORD}\s)?(\d{{1,25}})\s?\D.{{1,150}}?(?:, |[，、] ?)([\d.,e+-]{{1,40}}) ?{WORD}"
+    rf"(?:, |[，、] ?)([\d.,]{{1,40}}) ?([kMGTPEZYRQ]?)B/{WORD}"
+)
+BUSYBOX = re.compile(r"(\d+) bytes \([^()]{1,24}\) copied, ([\d.,]+) seconds, ([\d.,]+)([KMGTPEZY]?)B/s")
+TOYBOX = re.compile(r"(\d+) bytes? \([\d.,]+ ?[kMGTPE]?\) copied, ([\d.,]+) s, ([\d.,]+) ?([kMGTPE]?)/s")
+BSD = re.compile(r"(\d+) bytes transferred in ([\d.,]+) secs? \((\d+)() bytes/sec\)")
+RESULT = re.compile("|".join(f"(?:{form.pattern})" for form in (BSD, BUSYBOX, TOYBOX, GNU)))
+FORMS = ((BSD, 1), (BUSYBOX, 1024), (TOYBOX, 1024), (GNU, 1000))
 NO_SOURCE = ("/dev/zero", "/dev/urandom", "/dev/random")
 NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 
@@ -54,7 +63,7 @@ def _copy_figures(match: re.Match[str], base: int) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="dd",
     recognises=printed.prints(("dd",), RECORDS),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, ends=RESULT),
     operations=operations,
     tier=printed.of_device,
     direct="iflag=direct",

@@ -1,7 +1,8 @@
-"""diskspd: bytes, operations and latencies of reads and of writes, from its text.
+"""diskspd: bytes, operations and latencies of reads and of writes, from its text or its XML (-Rxml).
 
 The line `total:` of `Read IO` and `Write IO` counts all threads; `MiB/s` is 2^20 bytes/s, latencies are milliseconds and need
-`-L` (diskspd 2.x, ResultParser.cpp). The rates are over `actual test time`. Of several timespans the last counts.
+`-L` (diskspd 2.x, ResultParser.cpp). The rates are over `actual test time`. Of several timespans the last counts. The XML has the
+bytes and operations of each thread and target (XmlResultParser.cpp); their mean latencies are weighted by the operations.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser, printed
 
-EXPECTED = "the text of diskspd (actual test time, Read IO, Write IO)"
+EXPECTED = "the text of diskspd (actual test time, Read IO, Write IO), or its XML"
+XML = "<Results>"
 BEGUN = re.compile(r"\s*Results for timespan \d{1,4}:\s*")
 TIME = re.compile(r"\s*actual test time:\s+([\d.]{1,20})s\s*")
 SECTION = re.compile(r"\s*(Total|Read|Write) IO\s*")
@@ -23,6 +25,9 @@ NAMES = {"50th": "p50", "90th": "p90", "95th": "p95", "99th": "p99", "3-nines": 
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
+    if XML in text:
+        yield from _xml(text)
+        return
     whole = printed.lines(text)
     rows = whole[printed.last_run(whole, BEGUN) :]
     time = printed.first_match(rows, TIME)
@@ -42,6 +47,37 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         if latency:
             yield f"{side}.latency_mean_ns", printed.number(match[5].split("|")[1], 1e6)
     yield from ((f"{side}.{name}", number) for side, name, number in _percentiles(rows) if side in busy)
+
+
+def _xml(text: str) -> Iterator[printed.Figure]:
+    """Yield the figures of the last timespan of the XML. Raises ValueError for what is no XML."""
+    from xml.etree import ElementTree as ET  # few texts are XML, and `assay stat` starts without it
+
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ValueError("declaration of entities in the XML")
+    try:
+        root = ET.fromstring(text[text.index(XML) : text.rindex("</Results>") + len("</Results>")])  # noqa: S314  no entities
+    except ET.ParseError as error:
+        raise ValueError(f"XML ({error})") from error
+    span = root.findall("TimeSpan")[-1]
+    time = printed.number(span.findtext("TestTimeSeconds", ""), printed.SECOND)
+    targets = [{part.tag: part.text or "" for part in target} for target in span.iter("Target")]
+    for side in ("Read", "Write"):
+        name, count = side.lower(), sum(int(one[f"{side}Count"]) for one in targets)
+        if not count or not time.value:
+            continue
+        moved = sum(int(one[f"{side}Bytes"]) for one in targets)
+        slack = time.half / time.value
+        yield f"{name}.bytes", printed.exact(moved)
+        yield f"{name}.count", printed.exact(count)
+        yield f"{name}.elapsed_ns", time
+        for figure, amount in (("bytes_per_s", moved), ("ops_per_s", count)):
+            rate = amount * printed.SECOND / time.value
+            yield f"{name}.{figure}", printed.ParsedNumber(value=rate, half=rate * slack)
+        latency = f"Average{side}LatencyMilliseconds"
+        if all(latency in one for one in targets):
+            weighted = [printed.number(one[latency], 1e6).times(int(one[f"{side}Count"]) / count) for one in targets]
+            yield f"{name}.latency_mean_ns", printed.total(weighted)
 
 
 def _sums(rows: Sequence[str]) -> Iterator[tuple[str, bool, re.Match[str]]]:
@@ -66,8 +102,8 @@ def _percentiles(rows: Sequence[str]) -> Iterator[tuple[str, str, printed.Parsed
 
 PARSER = Parser(
     name="diskspd",
-    recognises=printed.prints(("diskspd", "diskspd.exe"), BEGUN),
-    **printed.reads(_figures, EXPECTED),
+    recognises=printed.prints(("diskspd", "diskspd.exe"), BEGUN, XML),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
     tier=printed.of_device,
     direct="-Sh",
     programs=("diskspd", "diskspd.exe"),

@@ -1,8 +1,9 @@
 """elbencho: results of each phase from text, CSV or JSON, in the column of the last thread done.
 
-`MiB/s` is 2^20 bytes/s, `MB/s` (--base10) 10^6, times are whole milliseconds, latencies whole microseconds (elbencho 3.1-10,
-source/Statistics.cpp); all truncated, not rounded. The column FIRST DONE is the result while all threads still worked; LAST DONE
-is the whole phase.
+`MiB/s` is 2^20 bytes/s, `MB/s` (--base10) 10^6, latencies are whole microseconds; all truncated, not rounded (elbencho 3.1-10,
+source/Statistics.cpp). Times of a table are milliseconds under `Elapsed ms` (up to 2.2.5), later `12ms`, `5.240s`, `2m5.755s`
+or `1h2m3s` under `Elapsed time` (source/toolkits/UnitTk.cpp). The column FIRST DONE is the result while all threads still worked;
+LAST DONE is the whole phase.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ PHASES = {"WRITE": "write", "READ": "read", "STAT": "stat", "STATDIRS": "stat_di
     "SYNC": "sync",
 }
 HEADER = re.compile(r"OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE\s*")
-ROW = re.compile(r"(\S{1,20})?\s+([A-Za-z][A-Za-z/ ]{2,30}?)\s*:\s+(\d{1,18})\S{0,4}\s+(\d{1,18})(ms)?\s*")
+ROW = re.compile(r"(\S{1,20})?\s+([A-Za-z][A-Za-z/ ]{2,30}?)\s*:\s+(?:[\d.hms]{1,24})\s+([\d.hms]{1,24})\s*")
+TIME = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,4})m)?(?:(\d{1,12})(?:\.(\d{1,3}))?s)?")
 LATENCY = re.compile(r"\s+(?:IO|Ent|File|Files|Dirs) latency\s+: \[ min=(\d+)us avg=(\d+)us max=(\d+)us .{0,200}\]\s*")
 SIZES = {"MiB/s": printed.MIB, "MB/s": 10**6}
 ENTRIES = {"write": "create"}
@@ -56,11 +58,22 @@ def _table(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, printed.Pars
             raise ValueError(f"{row.strip()!r} as a time")  # else the next lines would count for the previous phase
         elif match := ROW.fullmatch(row):
             phase = match[1] or phase
-            cells[match[2]] = match[4]
+            cells[match[2]] = str(milliseconds(match[3])) if match[2] == "Elapsed time" else match[3]
         elif match := LATENCY.fullmatch(row):
             cells["avg us"], cells["max us"] = match[2], match[3]
     if cells:
         raise ValueError(f"end of the phase {phase}")  # else an earlier phase would replace it
+
+
+def milliseconds(text: str) -> int:
+    """Return a time of a table. Raises ValueError for what is no time."""
+    if text.endswith("ms"):
+        return int(text[:-2])
+    match = TIME.fullmatch(text)
+    if match is None or not any(match.groups()):
+        raise ValueError(f"{text!r} as a time")
+    hours, minutes, seconds, rest = (part or "0" for part in match.groups())
+    return ((int(hours) * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int(rest.ljust(3, "0"))
 
 
 def _json(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, printed.ParsedNumber]]]:
@@ -90,7 +103,7 @@ def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, printed.Parsed
 def _phase(phase: str, cells: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, printed.ParsedNumber]]]:
     """Yield the figures of one phase, from any of the three formats."""
     operation = "write" if phase.startswith("RWMIX") else PHASES.get(phase)
-    time = next((cells[name] for name in ("Elapsed time", "time ms", "elapsed_time_ms") if name in cells), None)
+    time = next((cells[name] for name in ("Elapsed time", "Elapsed ms", "time ms", "elapsed_time_ms") if name in cells), None)
     if operation is None or time is None:
         return
     elapsed = {"elapsed_ns": printed.truncated(time, 1e6)} if int(time) else {}

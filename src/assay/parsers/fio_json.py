@@ -1,9 +1,10 @@
-"""fio's JSON output (json, json+ and mixed with text): rates, operations and latencies of reads and writes.
+"""fio's JSON output (json, json+ and mixed with text) since 2.1: rates, operations and latencies of reads, writes and trims.
 
 One job's rates are fio's own (`bw_bytes`, `iops`; the field `bw` is in KiB/s). For several jobs, bytes and operations are added
 and divided by the longest run time, as fio does for a group; each group of one direction is an operation of its own.
 Percentiles are of completion latency (of total latency with lat_percentiles=1); several jobs have percentiles only with json+,
-which has the bins to merge. Source: fio 3.33, stat.c and HOWTO.
+which has the bins to merge. fio 2 has KiB, KiB/s and microseconds (stat.c of 2.21 and 3.0); before 3.18 latencies have no `N`.
+A server's clients are summed by fio in `All clients`. Source: fio 3.33, stat.c, client.c and HOWTO.
 """
 
 from __future__ import annotations
@@ -16,29 +17,44 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.catalogue import Parser, printed
+from assay.catalogue import Parser, console, printed
 from assay.errors import EvidenceError
 
 LONGEST = 1 << 26
 """Characters of output that are parsed: a json+ report of hundreds of jobs is smaller."""
 Row = Mapping[str, Any]
+SIDES = ("read", "write", "trim", "mixed")
+"""Directions of a job; `mixed` is all of them (unified_rw_reporting)."""
 
 
 def parse(text: str) -> Mapping[str, float]:
     """Return {`read.bytes_per_s`: 7.1e7, …} in bytes, ns and 1/s, of directions with I/O.
 
-    `errors` counts jobs that ended with an error and failed operations. Raises EvidenceError without a complete report.
+    `errors` counts failed operations, and all operations of a job that ended with an error: it did not do its work. Raises
+    EvidenceError without a complete report.
     """
+    refusal = None
+    for reading in console.readings(text[-LONGEST:]):
+        try:
+            return _parsed(reading)
+        except EvidenceError as error:
+            refusal = refusal or error
+    assert refusal is not None
+    raise refusal
+
+
+def _parsed(text: str) -> Mapping[str, float]:
     report = _report(text)
     try:
-        jobs = [job for job in report["jobs"] if isinstance(job, dict)]
-        failed = sum(_whole(job["error"]) != 0 for job in jobs) + sum(_whole(job.get("total_err", 0)) for job in jobs)
-        groups = [group for side in ("read", "write") for group in _groups(report, jobs, side)]
+        each = [job for job in report.get("jobs", report.get("client_stats")) if isinstance(job, dict)]
+        sums = [job for job in each if job["jobname"] == "All clients"]
+        failed = sum(_failed(job) for job in each if job not in sums)
+        groups = [group for side in SIDES for group in _groups(report, sums or each, side)]
         return {
             f"{name}.{key}": figure for name, rows, manner in groups for key, figure in _figures(rows, failed) if manner.has(key)
         }
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise EvidenceError(f"found a fio report with an invalid or missing {error}; expected a report of fio 3") from error
+        raise EvidenceError(f"found a fio report with an invalid or missing {error}; expected a report of fio") from error
 
 
 def _report(text: str) -> Row:
@@ -46,13 +62,14 @@ def _report(text: str) -> Row:
 
     Raises EvidenceError if a truncated report follows.
     """
-    kept, decoder, end = text[-LONGEST:], json.JSONDecoder(), 0
+    kept, decoder, end = text, json.JSONDecoder(), 0
     report: Row | None = None
     for match in re.finditer(r"^\{", kept, re.MULTILINE):
         if match.start() >= end:
             with contextlib.suppress(ValueError, RecursionError):
                 found, end = decoder.raw_decode(kept, match.start())
-                report = found if isinstance(found.get("jobs"), list) and "fio version" in found else report
+                is_report = "fio version" in found and any(isinstance(found.get(name), list) for name in ("jobs", "client_stats"))
+                report = found if is_report else report
     if report is None or '"fio version"' in kept[end:]:
         raise EvidenceError(
             f"found {len(text)} characters without a complete last report of fio; expected the output of --output-format=json"
@@ -65,14 +82,39 @@ def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, 
     busy: dict[int, list[Row]] = {}
     manners: dict[int, printed.Manner] = {}
     for job in jobs:
-        if _whole(job[side]["total_ios"]) > 0:
+        if side in job and _whole(job[side]["total_ios"]) > 0:
             group = _whole(job["groupid"])
-            busy.setdefault(group, []).append(job[side])
+            busy.setdefault(group, []).append(_in_bytes_and_ns(job[side]))
             options = {**report.get("global options", {}), **job.get("job options", {})}
             pattern = options.get("rw", options.get("readwrite", ""))
             manners.setdefault(group, printed.Manner(pattern=str(pattern), engine=str(options.get("ioengine", ""))))
     names = printed.fio_groups(side, manners)
     yield from ((names[group], rows, manners[group]) for group, rows in busy.items())
+
+
+def _failed(job: Row) -> int:
+    """Return the failed operations of a job: all, at least one, where it ended with an error."""
+    done = sum(_whole(job[side]["total_ios"]) for side in SIDES if side in job)
+    return (max(1, done) if _whole(job["error"]) else 0) + _whole(job.get("total_err", 0))
+
+
+def _in_bytes_and_ns(row: Row) -> Row:
+    """Return a direction of a job as fio 3 prints it: fio 2 has no `io_kbytes`, and KiB, KiB/s and microseconds."""
+    whole = dict(row)
+    if "io_kbytes" not in row and "bw_bytes" not in row:
+        whole |= {"io_bytes": _whole(row["io_bytes"]) * printed.KIB, "bw_bytes": _number(row["bw"]) * printed.KIB}
+        for kind in ("lat", "clat"):
+            whole[f"{kind}_ns"] = _times(row.get(kind, {}))
+    for kind in ("lat_ns", "clat_ns"):
+        if "mean" in whole.get(kind, {}):
+            whole[kind] = {"N": row["total_ios"], **whole[kind]}
+    return whole
+
+
+def _times(latency: Row) -> Row:
+    """Return a latency in ns of one in microseconds."""
+    found: dict[str, Any] = {name: _number(latency[name]) * 1e3 for name in ("mean", "max") if name in latency}
+    return found | {"percentile": {name: _number(value) * 1e3 for name, value in latency.get("percentile", {}).items()}}
 
 
 def _figures(rows: Sequence[Row], failed: int) -> Iterator[tuple[str, float]]:
@@ -97,7 +139,7 @@ def _rates(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
 
 
 def _latencies(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
-    whole = [row["lat_ns"] for row in rows]
+    whole = [row["lat_ns"] for row in rows if "N" in row.get("lat_ns", {})]
     number = sum(_whole(latency["N"]) for latency in whole)
     if number == 0:
         return
@@ -158,6 +200,7 @@ PARSER = Parser(
     name="fio_json",
     recognises=printed.prints(("fio",), '"fio version"'),
     parse=parse,
+    runs=printed.runs_in,
     resolution=resolution,
     result_file=printed.file_option("fio", "--output"),
     tier=printed.of_device,

@@ -1,7 +1,8 @@
-"""fio's text report: bytes, rates, operations and latencies of reads and writes, from `Run status group` and the jobs.
+"""fio's text report since 2.1: bytes, rates, operations and latencies, from `Run status group` and the jobs.
 
 Rates are printed with their unit: `MiB/s` is 2^20 (in brackets MB/s, 10^6), with unit_base=1 bits (fio 3.33, lib/num2str.c and
-HOWTO, "Interpreting the output"). `k` of IOPS and latencies is 1,000. `run=A-Bmsec` are the shortest and longest job.
+HOWTO, "Interpreting the output"); in fio 2 `KB` is 1,024 bytes (2.21, kb_base). `k` of IOPS and latencies is 1,000.
+`run=A-Bmsec` (fio 2: mint, maxt) are the shortest and longest job.
 """
 
 from __future__ import annotations
@@ -12,18 +13,30 @@ from dataclasses import dataclass, field
 
 from assay.catalogue import Parser, printed
 
-EXPECTED = "fio 3's report with its lines READ: or WRITE: of each status group (or --output-format=json)"
+EXPECTED = "fio's report with its lines READ: or WRITE: of each status group (or --output-format=json)"
 NUMBER = r"(\d[\d.]{0,30})([KMGTPEkmgtpe]?i?)"
 GROUP = re.compile(r"Run status group (\d{1,6}) \(all jobs\):")
-SUM = re.compile(rf"\s+(READ|WRITE): bw={NUMBER}(B|bit)/s \(.{{1,400}}\bio={NUMBER}B \(.{{1,40}}\), run=\d+-(\d{{1,18}})msec")
-PLANNED = re.compile(r".{0,200}: \(g=(\d{1,6})\): rw=([a-z]{1,20}), .{0,400}, ioengine=([a-z_]{1,30}), .{0,80}")
+SUM = re.compile(
+    rf"\s+(?P<side>READ|WRITE|TRIM|MIXED): bw={NUMBER}(B|bit)/s \(.{{1,400}}\bio={NUMBER}B \(.{{1,40}}\), "
+    r"run=\d+-(\d{1,18})msec"
+)
+SUM_2 = re.compile(
+    rf"\s+(?P<side>READ|WRITE|TRIM|MIXED): io={NUMBER}B, aggrb={NUMBER}(B|bit)/s, .{{1,200}}, maxt=(\d{{1,18}})msec"
+)
+"""The sums of fio 2."""
+PLANNED = re.compile(r".{0,200}: \(g=(\d{1,6})\): rw=([a-z]{1,20}), .{0,400}ioengine=([a-z_]{1,30}), .{0,80}")
 JOB = re.compile(r".{0,200}\(groupid=(\d{1,6}), jobs=\d+\): err=\s{0,3}(\d{1,6}).{0,400}")
-SIDE = re.compile(rf"\s+(read|write)\s{{0,3}}: IOPS={NUMBER}, BW=.{{1,200}}")
-ANY_SIDE = re.compile(r"\s+(read|write|trim)\s{0,3}:.{0,400}")
+SIDE = re.compile(
+    rf"\s+(read|write|trim|mixed)\s{{0,3}}: (?:IOPS={NUMBER}, BW=.{{1,200}}|io=.{{1,80}}, iops={NUMBER},\s.{{1,80}})"
+)
 LATENCY = re.compile(rf"\s+lat \((nsec|usec|msec)\): min=.{{1,40}}, max=\s{{0,9}}{NUMBER}, avg=\s{{0,9}}{NUMBER}, .{{1,40}}")
 CENTILES = re.compile(r"\s+c?lat percentiles \((nsec|usec|msec)\):")
 CENTILE = re.compile(r"(\d{1,2}\.\d\d)th=\[\s{0,12}(\d{1,18})\]")
-ISSUED = re.compile(r"\s+issued rwts: total=(\d{1,18}),(\d{1,18}),.{1,200}")
+ISSUED = re.compile(
+    r"\s+issued (?:rwts?: total=(\d{1,18}),(\d{1,18}),(\d{1,18})[, ].{0,200}"
+    r"|\s{0,8}: total=r=(\d{1,18})/w=(\d{1,18})/[dt]=(\d{1,18}),.{0,200})"
+)
+SIDES = ("read", "write", "trim", "mixed")
 NS = {"nsec": 1, "usec": 1e3, "msec": 1e6}
 
 
@@ -43,7 +56,7 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     jobs = _jobs(report)
     planned = (line for row in rows if (line := PLANNED.fullmatch(row)))
     manners = {line[1]: printed.Manner(pattern=line[2], engine=line[3]) for line in planned}
-    for side in ("read", "write"):
+    for side in SIDES:
         found = {group: figures for (group, name), figures in sums.items() if name == side}
         names = printed.fio_groups(side, {group: manners.get(group, printed.Manner()) for group in found})
         for group, figures in found.items():
@@ -61,7 +74,7 @@ def _last_report(rows: Sequence[str]) -> int:
     for index, row in enumerate(rows):
         if PLANNED.fullmatch(row) or (JOB.fullmatch(row) and summed):
             begin, summed = index, False
-        summed = summed or bool(SUM.fullmatch(row))
+        summed = summed or _sum(row) is not None
     if not summed:
         raise ValueError("last report, without sums")
     return begin
@@ -72,15 +85,28 @@ def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, printed.
     found: dict[tuple[str, str], Mapping[str, printed.ParsedNumber]] = {}
     group = ""
     for row in rows:
-        head, line = GROUP.fullmatch(row), SUM.fullmatch(row)
+        head, line = GROUP.fullmatch(row), _sum(row)
         group = head[1] if head else group
         if line:
-            found[group, line[1].lower()] = {
-                "bytes": _sized(line[5], line[6]),
-                "elapsed_ns": printed.number(line[7], 1e6),
-                **({"bytes_per_s": _sized(line[2], line[3]).times(1 if line[4] == "B" else 1 / 8)} if int(line[7]) else {}),
-            }
+            found[group, line[0]] = line[1]
     return found
+
+
+def _sum(row: str) -> tuple[str, dict[str, printed.ParsedNumber]] | None:
+    """Return the direction and the figures of a line of sums."""
+    if match := SUM.fullmatch(row):
+        _, rate, prefix, unit, amount, size, ms = match.groups()
+        figures = {"bytes": _sized(amount, size), "bytes_per_s": _sized(rate, prefix)}
+    elif match := SUM_2.fullmatch(row):
+        _, amount, size, rate, prefix, unit, ms = match.groups()
+        figures = {"bytes": _binary(amount, size), "bytes_per_s": _binary(rate, prefix)}
+    else:
+        return None
+    if unit == "bit":
+        figures["bytes_per_s"] = figures["bytes_per_s"].times(1 / 8)
+    if not int(ms):
+        del figures["bytes_per_s"]
+    return match["side"].lower(), {**figures, "elapsed_ns": printed.number(ms, 1e6)}
 
 
 def _jobs(rows: Sequence[str]) -> list[JobBlock]:
@@ -94,9 +120,7 @@ def _jobs(rows: Sequence[str]) -> list[JobBlock]:
             side, unit = "", ""
         elif jobs and (begun := SIDE.fullmatch(row)):
             side, unit = begun[1], ""
-            jobs[-1].sides[side] = {"ops_per_s": _sized(begun[2], begun[3])}
-        elif ANY_SIDE.fullmatch(row):
-            side, unit = "", ""  # the next lines are about trims
+            jobs[-1].sides[side] = {"ops_per_s": _sized(begun[2] or begun[4], begun[3] or begun[5] or "")}
         elif jobs:
             unit = _within(jobs[-1], side, unit, row)
     return jobs
@@ -104,11 +128,11 @@ def _jobs(rows: Sequence[str]) -> list[JobBlock]:
 
 def _refuse_damaged(row: str) -> None:
     """Raise ValueError for a damaged heading: its lines would count for the previous job, direction or group."""
-    begun = ANY_SIDE.fullmatch(row)
-    side = "IOPS=" if begun and begun[1] != "trim" else ""
-    for form, sign in ((JOB, "(groupid="), (GROUP, "Run status group"), (SIDE, side), (SUM, " READ: "), (SUM, " WRITE: ")):
-        if sign and sign in row and not form.fullmatch(row):
+    for form, sign in ((JOB, "(groupid="), (GROUP, "Run status group"), (SIDE, "IOPS="), (SIDE, ", iops=")):
+        if sign in row and not form.fullmatch(row):
             raise ValueError(f"{row.strip()[:80]!r} as the head of a block")
+    if any(f" {side.upper()}: " in row for side in SIDES) and _sum(row) is None:
+        raise ValueError(f"{row.strip()[:80]!r} as a line of sums")
 
 
 def _within(job: JobBlock, side: str, unit: str, row: str) -> str:
@@ -117,8 +141,8 @@ def _within(job: JobBlock, side: str, unit: str, row: str) -> str:
         job.sides[side]["latency_max_ns"] = _sized(latency[2], latency[3]).times(NS[latency[1]])
         job.sides[side]["latency_mean_ns"] = _sized(latency[4], latency[5]).times(NS[latency[1]])
     elif issued := ISSUED.fullmatch(row):
-        for number, name in ((1, "read"), (2, "write")):
-            job.sides.get(name, {})["count"] = printed.exact(int(issued[number]))
+        for number, name in enumerate(("read", "write", "trim"), 1):
+            job.sides.get(name, {})["count"] = printed.exact(int(issued[number] or issued[number + 3]))
     elif head := CENTILES.fullmatch(row):
         return head[1]
     elif unit and side and "th=[" in row:
@@ -132,7 +156,7 @@ def _within(job: JobBlock, side: str, unit: str, row: str) -> str:
 def _of_jobs(jobs: Sequence[JobBlock], side: str, elapsed: printed.ParsedNumber) -> Mapping[str, printed.ParsedNumber]:
     """Return the figures of one job; for several jobs the counts, weighted means and maxima, without percentiles."""
     found = [job.sides[side] for job in jobs if side in job.sides]
-    errors = {"errors": printed.exact(sum(job.failed for job in jobs))}
+    errors = {"errors": printed.exact(sum(_failed(job) for job in jobs))}
     if len(found) == 1:
         return {**found[0], **errors}
     if not found or not all("count" in one for one in found):
@@ -141,6 +165,12 @@ def _of_jobs(jobs: Sequence[JobBlock], side: str, elapsed: printed.ParsedNumber)
     rate = count.value * 1e9 / elapsed.value if elapsed.value else 0.0
     ops = {"ops_per_s": printed.ParsedNumber(value=rate, half=rate * elapsed.half / elapsed.value)} if elapsed.value else {}
     return {**errors, "count": count, **ops, **_latencies(found, count.value)}
+
+
+def _failed(job: JobBlock) -> float:
+    """Return the failed operations of a job: all, at least one, where it ended with an error."""
+    done = sum(figures["count"].value for figures in job.sides.values() if "count" in figures)
+    return max(1.0, done) if job.failed else 0.0
 
 
 def _latencies(found: Sequence[Mapping[str, printed.ParsedNumber]], count: float) -> Mapping[str, printed.ParsedNumber]:
@@ -159,9 +189,19 @@ def _sized(number: str, prefix: str) -> printed.ParsedNumber:
     return printed.number(number, printed.power(prefix[:1], 1024 if prefix.endswith("i") else 1000))
 
 
+def _binary(number: str, prefix: str) -> printed.ParsedNumber:
+    """Parse an amount of fio 2: `81920K` is 83,886,080, with kb_base=1000 printed as `Ki`."""
+    return printed.number(number, printed.power(prefix[:1]))
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Return True for fio's text without a JSON report of the same run beside it, which has more digits."""
+    return printed.prints(("fio",), GROUP)(argv, output) and '"fio version"' not in output
+
+
 PARSER = Parser(
     name="fio_text",
-    recognises=printed.prints(("fio",), GROUP),
+    recognises=recognises,
     **printed.reads(_figures, EXPECTED),
     result_file=printed.file_option("fio", "--output"),
     tier=printed.of_device,

@@ -62,6 +62,6 @@ PARSER = Parser(
     name="fs_mark",
     programs=("fs_mark",),
     recognises=printed.prints(("fs_mark",), HEADER),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=CALL),
     tier=printed.of_device,
 )

@@ -1,21 +1,23 @@
-"""IOR: rates of writes and reads from its summary, as text, JSON or CSV.
+"""IOR: rates of writes and reads from its summary or its rows of results, as text, JSON or CSV.
 
-`MiB` is 2^20 bytes (IOR 4.1, src/iordef.h, MEBIBYTE). For several repetitions the figure is IOR's mean of the rates.
+Columns are found by their heading, which versions from 2.10 to 4.1 print in many ways (src/ior-output.c, before src/ior.c). `MiB`
+is 2^20 bytes (src/iordef.h, MEBIBYTE). For several repetitions the figure is IOR's mean of the rates, without time and bytes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Parser, printed
 
-EXPECTED = "IOR's 'Summary of all tests', or its JSON or CSV, of one test"
+EXPECTED = "IOR's 'Summary of all tests' or its rows of results, or its JSON or CSV, of one test"
 BEGUN = re.compile(r"IOR-\S{1,40}: MPI Coordinated Test of Parallel I/O\s*")
-COLUMNS = re.compile(r"Operation\s+Max\(MiB\)\s+Min\(MiB\)\s+Mean\(MiB\)\s.*")
-NUMBER = r"\d{1,15}\.\d{1,9}"
-ROW = re.compile(rf"(write|read)((?:\s+{NUMBER}){{9}})\s+\S+\s+\S+\s+\d+\s+\d+\s+\d+\s+(\d+)\s.*")
-SIZE = re.compile(rf"\s({NUMBER})\s+[A-Z0-9-]{{1,12}}\s+\d+\s*")
+SUMMARY = re.compile(r"(?:Summary of all tests:\s*)?Operation\s+Max ?\(MiB\)\s+Min ?\(MiB\)\s+Mean ?\(MiB\)\s.*")
+RESULTS = re.compile(r"access\s+bw\(MiB/s\)\s.*")
+AMOUNTS = {"aggs(MiB)": printed.MIB, "aggsize": 1}
+"""Columns with the bytes of all tasks, and their unit."""
+OPERATIONS = ("write", "read")
 CSV = "access,bw(MiB/s),IOPS,"
 
 
@@ -26,25 +28,45 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         return
     whole = printed.lines(text)
     rows = whole[printed.last_run(whole, BEGUN) :]
-    begin = next((index for index, row in enumerate(rows) if COLUMNS.fullmatch(row)), len(rows))
-    seen: set[str] = set()
-    for row in rows[begin:]:
-        if match := ROW.fullmatch(row):
-            _once(seen, match[1])
-            yield from _of_row(match)
     if CSV in text:
         yield from _csv(rows)
+        return
+    seen: set[str] = set()
+    for cells, is_whole in printed.table(rows, SUMMARY):
+        operation = cells["Operation"]
+        if operation in OPERATIONS and "Mean(s)" in cells:
+            _once(seen, operation)
+            yield from _of_summary(operation, cells, is_whole=is_whole)
+    if not seen:
+        yield from _of_results([cells for cells, is_whole in printed.table(rows, RESULTS) if is_whole])
 
 
-def _of_row(match: re.Match[str]) -> Iterator[printed.Figure]:
-    """Yield the figures of a row: max, min, mean and deviation of MiB/s, the same of operations/s, then the mean time."""
-    operation, columns = match[1], match[2].split()
-    yield f"{operation}.bytes_per_s", printed.number(columns[2], printed.MIB)
-    yield f"{operation}.ops_per_s", printed.number(columns[6])
-    size = SIZE.search(match[0])
-    if int(match[3]) == 1 and size:
-        yield f"{operation}.elapsed_ns", printed.number(columns[8], printed.SECOND)
-        yield f"{operation}.bytes", printed.number(size[1], printed.MIB)
+def _of_summary(operation: str, cells: Mapping[str, str], *, is_whole: bool) -> Iterator[printed.Figure]:
+    """Yield the figures of a row; what follows the mean time in a row without a cell for each column has no name."""
+    yield f"{operation}.bytes_per_s", printed.number(cells["Mean(MiB)"], printed.MIB)
+    if "Mean(OPs)" in cells:
+        yield f"{operation}.ops_per_s", printed.number(cells["Mean(OPs)"])
+    if not is_whole or int(cells["reps"]) != 1:
+        return
+    yield f"{operation}.elapsed_ns", printed.number(cells["Mean(s)"], printed.SECOND)
+    for name, unit in AMOUNTS.items():
+        if name in cells:
+            yield f"{operation}.bytes", printed.number(cells[name], unit)
+
+
+def _of_results(rows: Sequence[Mapping[str, str]]) -> Iterator[printed.Figure]:
+    """Yield the figures of the rows of a run without a summary: the mean of the repetitions."""
+    for operation in OPERATIONS:
+        mine = [row for row in rows if row["access"] == operation]
+        if len({row["iter"] for row in mine}) < len(mine):
+            raise ValueError(f"second test that does {operation}")
+        for column, figure, unit in (("bw(MiB/s)", "bytes_per_s", printed.MIB), ("IOPS", "ops_per_s", 1)):
+            found = [printed.number(row[column], unit) for row in mine if column in row]
+            if found:
+                mean = printed.total(found)
+                yield f"{operation}.{figure}", printed.ParsedNumber(value=mean.value / len(found), half=mean.half / len(found))
+        if len(mine) == 1:
+            yield f"{operation}.elapsed_ns", printed.number(mine[0]["total(s)"], printed.SECOND)
 
 
 def _json(text: str) -> Iterator[printed.Figure]:
@@ -99,8 +121,8 @@ def _once(seen: set[str], operation: str) -> None:
 PARSER = Parser(
     name="ior",
     programs=("ior", "IOR"),
-    recognises=printed.prints(("ior", "IOR"), "IOR-", '"bwMiB"', CSV),
-    **printed.reads(_figures, EXPECTED),
+    recognises=printed.prints(("ior", "IOR"), "IOR-", '"bwMiB"', CSV, SUMMARY, RESULTS),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
     result_file=printed.file_option("ior", "summaryFile"),
     tier=printed.of_device,
     direct="--posix.odirect",

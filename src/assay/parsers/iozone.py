@@ -156,7 +156,7 @@ def _of_matrix(operation: str, matrix: Mapping[tuple[int, int], printed.ParsedNu
 PARSER = Parser(
     name="iozone",
     recognises=printed.prints(("iozone",), "Iozone: Performance Test of File I/O"),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
     tier=printed.of_device,
     direct="-I",
     flush="-e",

@@ -1,13 +1,15 @@
 """iperf3: data that its client sent and received over the network, from text or JSON.
 
 `bits/sec` count in powers of 1,000, `Bytes` in powers of 1,024 (iperf 3.12, src/units.c, unit_snprintf). Sent data are taken from
-the line `sender`, received data from `receiver`: both are counted on this machine. Lost datagrams are errors.
+the line `sender`, received data from `receiver`. Datagrams are the count, lost ones are errors; each direction has its own loss,
+which the receiving side counts. UDP up to 3.9 has one sum for both sides; json-stream has one event a line (3.17).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from assay.catalogue import Parser, printed
 
@@ -15,28 +17,36 @@ EXPECTED = "the complete report of iperf3 -c (text, or the JSON of -J) without a
 BEGUN = re.compile(r"Connecting to host .{1,300}")
 ROW = re.compile(
     r"\[\s*(\d{1,9}|SUM)\](?:\[([TR])X-C\])?\s+[\d.]+-([\d.]+)\s+sec\s+([\d.]+) ([KMGT]?)Bytes"
-    r"\s+([\d.]+) ([KMGT]?)(bits|Bytes)/sec(.{0,80}?)\s+(sender|receiver)\s*"
+    r"\s+([\d.]+) ([KMGT]?)(bits|Bytes)/sec(.{0,80}?)\s*(sender|receiver)?\s*"
 )
 LOST = re.compile(r".*\s(\d+)/(\d+) \(.{1,12}%\).*")
+END_KEYS = {False: "", True: "_bidir_reverse"}
+"""What follows the names of an end's sums, by whether they are of the other direction of --bidir."""
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output: --logfile appends each run."""
-    if "{" in text and '"end"' in text:
-        yield from _json(text)
+    reports = list(_reports(text))
+    if reports:
+        yield from _json(reports[-1])
         return
     whole = printed.lines(text)
     rows = whole[printed.last_run(whole, BEGUN) :]
     if not any(row.startswith("Connecting to host") for row in rows) or not any(row.startswith("iperf Done") for row in rows):
         return
     reverse = any(row.startswith("Reverse mode") for row in rows)
-    found = [match for row in rows if (match := ROW.fullmatch(row))]
+    summary = next((at for at, row in enumerate(rows) if set(row.split()) == {"-"}), 0)
+    found = [match for row in rows[summary:] if (match := ROW.fullmatch(row))]
     single = len({match[1] for match in found} - {"SUM"}) == len({match[2] for match in found})
     for match in found:
+        if not (single or match[1] == "SUM"):
+            continue
         sent = match[2] == "T" if match[2] else not reverse
-        if (single or match[1] == "SUM") and match[10] == ("sender" if sent else "receiver"):
-            yield from _of_row("send" if sent else "receive", match)
-    yield from _loss("receive" if reverse else "send", found)
+        operation = "send" if sent else "receive"
+        if match[10] is None or match[10] == ("sender" if sent else "receiver"):
+            yield from _of_row(operation, match)
+        if (lost := LOST.fullmatch(match[9] + " ")) and match[10] != "sender":
+            yield from _datagrams(operation, int(lost[1]), int(lost[2]))
 
 
 def _of_row(operation: str, match: re.Match[str]) -> Iterator[printed.Figure]:
@@ -46,35 +56,50 @@ def _of_row(operation: str, match: re.Match[str]) -> Iterator[printed.Figure]:
     yield f"{operation}.bytes_per_s", printed.number(match[6], unit)
 
 
-def _loss(operation: str, found: Sequence[re.Match[str]]) -> Iterator[printed.Figure]:
-    """Yield the lost datagrams of one stream or the sum."""
-    for match in found:
-        lost = LOST.fullmatch(match[9] + " ")
-        if lost and match[10] == "receiver":
-            yield f"{operation}.errors", printed.exact(int(lost[1]))
+def _datagrams(operation: str, lost: float, every: float) -> Iterator[printed.Figure]:
+    yield f"{operation}.errors", printed.exact(lost)
+    yield f"{operation}.count", printed.exact(every)
+    yield f"{operation}.attempts", printed.exact(every)
 
 
-def _json(text: str) -> Iterator[printed.Figure]:
-    report = printed.json_report(text)
+def _reports(text: str) -> Iterator[Mapping[str, Any]]:
+    """Yield each whole report: an object with start and end, or the events of a stream."""
+    start: object = None
+    for found in printed.json_documents(text):
+        if "event" not in found:
+            if "start" in found:
+                yield found
+        elif found["event"] == "start":
+            start = found["data"]
+        elif found["event"] == "end" and start is not None:
+            yield {"start": start, "end": found["data"]}
+        elif found["event"] == "error":
+            yield {"start": start, "error": found["data"]}
+
+
+def _json(report: Mapping[str, Any]) -> Iterator[printed.Figure]:
     if "error" in report:
         raise ValueError(f"error {str(report['error'])[:200]!r}")
     end, reverse = report["end"], bool(report["start"]["test_start"]["reverse"])
-    sums = [("receive", "sum_received") if reverse else ("send", "sum_sent")]
-    if "sum_received_bidir_reverse" in end:
-        sums.append(("receive", "sum_received_bidir_reverse"))
-    for operation, key in sums:
-        row = end[key]
+    for is_other, key in END_KEYS.items():
+        operation = "receive" if reverse or is_other else "send"
+        sides = {name: end.get(f"sum_{name}{key}") for name in ("sent", "received")}
+        row = sides["received" if operation == "receive" else "sent"] or (None if is_other else end["sum"])
+        if row is None:
+            continue
         yield f"{operation}.bytes", printed.exact(printed.json_number(row["bytes"]))
         yield f"{operation}.elapsed_ns", printed.exact(printed.json_number(row["seconds"]) * printed.SECOND)
         yield f"{operation}.bytes_per_s", printed.exact(printed.json_number(row["bits_per_second"]) / 8)
-        lost = end["sum_received"].get("lost_packets") if "sum_received" in end else None
-        if lost is not None:
-            yield f"{operation}.errors", printed.exact(printed.json_number(lost))
+        arrived = sides["received"] or row
+        if "lost_packets" in arrived:
+            yield from _datagrams(
+                operation, printed.json_number(arrived["lost_packets"]), printed.json_number(arrived["packets"])
+            )
 
 
 PARSER = Parser(
     name="iperf3",
     recognises=printed.prints(("iperf3",), "Connecting to host", '"test_start"'),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
     result_file=printed.file_option("iperf3", "--logfile"),
 )

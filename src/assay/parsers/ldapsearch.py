@@ -20,9 +20,8 @@ RESULT = re.compile(r"result: (\d{1,4}) .{1,80}")
 def recognises(argv: Sequence[str], output: str) -> bool:
     """Return True for the last lines of ldapsearch, or the time around it."""
     rows = printed.lines(output)
-    return printed.calls(argv, "ldapsearch") and (
-        any(RESULT.fullmatch(row) for row in rows) or printed.real_time(rows) is not None
-    )
+    is_timed = len(argv) > 1 and printed.real_time(rows) is not None  # a time alone does not tell of which command
+    return printed.calls(argv, "ldapsearch") and (any(RESULT.fullmatch(row) for row in rows) or is_timed)
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:

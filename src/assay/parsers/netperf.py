@@ -14,14 +14,17 @@ from assay.catalogue import Parser, printed
 EXPECTED = "the table of a netperf test with its heading (or THROUGHPUT= and THROUGHPUT_UNITS= of the omni test)"
 TITLE = re.compile(r"(?:MIGRATED )?((?:TCP|UDP|OMNI|SCTP) [A-Za-z/ ]{3,40}?)(?: TEST| Test) from .{1,300}")
 UNIT = re.compile(r".{0,120}\ssecs\.?(.{0,80}\s)?(10\^[0369]bits|[KMG]?Bytes)/s(?:ec)?\s.*")
-NUMBERS = re.compile(r"\d[\d.]*(?:\s+\d[\d.]*){2,12}\s*")
+NUMBERS = re.compile(r"\s{0,8}\d[\d.]*(?:\s+\d[\d.]*){2,12}\s*")
 RATE = "per sec"
 STREAMS = {"STREAM": "send", "SENDFILE": "send", "MAERTS": "receive", "Send": "send", "Receive": "receive"}
 SIZES = {f"10^{power}bits": 10.0**power / 8 for power in (0, 3, 6, 9)} | {
     f"{letter}Bytes": 1024.0**power for power, letter in enumerate(("", "K", "M", "G"))
 }
-DATAGRAMS = 6
-"""Numbers in the sender's line of a UDP stream: socket, message, time, messages, errors, rate; the receiver's has 4."""
+DATAGRAMS = {6: 4, 8: 6}
+"""Numbers in the sender's line of a UDP stream (socket, message, time, messages, errors, rate; with -c CPU, service demand), and
+in the receiver's."""
+OMNI = {"Throughput": "THROUGHPUT", "Throughput Units": "THROUGHPUT_UNITS", "Elapsed Time (sec)": "ELAPSED_TIME"}
+"""Heads of the omni test's CSV (-o) and their names with -k."""
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
@@ -38,7 +41,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         yield f"{stream}.elapsed_ns", printed.number(table[0][3], printed.SECOND)
         yield f"{stream}.bytes_per_s", printed.number(table[0][4], SIZES[unit])
     elif stream:
-        yield from _keys(stream, dict(row.split("=", 1) for row in rows if re.fullmatch(r"[A-Z_]{1,60}=\S{1,60}", row)))
+        pairs = dict(row.split("=", 1) for row in rows if re.fullmatch(r"[A-Z_]{1,60}=\S{1,60}", row))
+        yield from _keys(stream, {**_omni_csv(rows), **pairs})
     elif table and any(RATE in row for row in rows):
         yield "transaction.elapsed_ns", printed.number(table[0][4], printed.SECOND)
         yield "transaction.ops_per_s", printed.number(table[0][5])
@@ -47,12 +51,23 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 def _datagrams(table: Sequence[Sequence[str]], size: float) -> Iterator[printed.Figure]:
     """Yield the sent datagrams; lost ones count as errors."""
     sent, arrived = table[0], table[1]
-    if len(sent) != DATAGRAMS:
-        raise ValueError(f"sender's line with {len(sent)} numbers")
+    if DATAGRAMS.get(len(sent)) != len(arrived):
+        raise ValueError(f"sender's line with {len(sent)} numbers, the receiver's with {len(arrived)}")
     yield "send.elapsed_ns", printed.number(sent[2], printed.SECOND)
     yield "send.count", printed.exact(int(sent[3]))
     yield "send.errors", printed.exact(max(0, int(sent[3]) - int(arrived[2])) + int(sent[4]))
+    yield "send.attempts", printed.exact(int(sent[3]) + int(sent[4]))
     yield "send.bytes_per_s", printed.number(sent[5], size)
+
+
+def _omni_csv(rows: Sequence[str]) -> dict[str, str]:
+    """Return the last row of the omni test's CSV below its head, by the names of -k."""
+    at = next((at for at, row in enumerate(rows) if "Throughput" in row.split(",")), None)
+    if at is None:
+        return {}
+    names = rows[at].split(",")
+    found = [row.split(",") for row in rows[at + 1 :] if row.count(",") == len(names) - 1]
+    return {OMNI[name]: cell for name, cell in zip(names, found[-1], strict=True) if name in OMNI} if found else {}
 
 
 def _keys(stream: str, found: dict[str, str]) -> Iterator[printed.Figure]:
@@ -63,4 +78,4 @@ def _keys(stream: str, found: dict[str, str]) -> Iterator[printed.Figure]:
             yield f"{stream}.elapsed_ns", printed.number(found["ELAPSED_TIME"], printed.SECOND)
 
 
-PARSER = Parser(name="netperf", recognises=printed.prints(("netperf",), TITLE), **printed.reads(_figures, EXPECTED))
+PARSER = Parser(name="netperf", recognises=printed.prints(("netperf",), TITLE), **printed.reads(_figures, EXPECTED, begins=TITLE))

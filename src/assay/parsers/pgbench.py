@@ -1,8 +1,8 @@
 """pgbench: transactions per second and their latency, of the whole run.
 
 `tps` is without the time of the first connections, or with that of reconnections (`-C`). Latencies have microseconds; that of a
-run with `-R` includes the time behind the schedule (PostgreSQL 15, src/bin/pgbench/pgbench.c, printResults). Figures of single
-scripts and statements are left out.
+run with `-R` includes the time behind the schedule (PostgreSQL 15, src/bin/pgbench/pgbench.c, printResults). Before 10 a colon
+stands in place of `=`, before 9.6 there was no latency without `-l`. Figures of single scripts and statements are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BEGUN = re.compile(r"transaction type: .{1,200}")
 ABORTED = "Run was aborted; the above results are incomplete."
 COUNT = re.compile(r"number of transactions actually processed: (\d{1,18})(?:/\d{1,18})?")
 FAILED = re.compile(r"number of failed transactions: (\d{1,18}) \(.{1,40}\)")
-LATENCY = re.compile(r"latency average = ([\d.]{1,20}) ms")
+LATENCY = re.compile(r"latency average(?: =|:) ([\d.]{1,20}) ms")
 RATE = re.compile(r"tps = ([\d.]{1,30}) \((?:without initial connection time|excluding .{1,60}|including reconnection times)\)")
 
 
@@ -41,5 +41,5 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="pgbench",
     recognises=printed.prints(("pgbench",), BEGUN, RATE),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
 )

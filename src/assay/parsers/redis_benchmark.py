@@ -1,6 +1,8 @@
 """redis-benchmark: requests per second of each test and their latencies, from its report, from `-q` or from `--csv`.
 
-Times are milliseconds with three decimals (Redis 7.0, src/redis-benchmark.c). The rate is that of all clients together.
+Times are milliseconds with three decimals (Redis 7.0, src/redis-benchmark.c). The rate is that of all clients together. Up to 6.0
+the report has no latencies but a table of shares, and --csv has no head. A test that fills the list for another one
+has figures only where the test of its name did not run.
 """
 
 from __future__ import annotations
@@ -15,6 +17,11 @@ EXPECTED = "the report of redis-benchmark, its lines with -q, or its rows with -
 HEAD = re.compile(r"====== (.{1,80}?) ======\s*")
 COMPLETED = re.compile(r"\s+(\d{1,18}) requests completed in ([\d.]{1,20}) seconds")
 SUMMARY = re.compile(r"\s+throughput summary: ([\d.]{1,20}) requests per second")
+RATE_6_0 = re.compile(r"([\d.]{1,20}) requests per second\s*")
+CSV_6_0 = re.compile(r'"([^"]{1,80})","([\d.]{1,20})"')
+PREPARATION = re.compile(r"\(needed to benchmark .{1,40}\)")
+PREPARED = " prepared"
+"""What marks the name of such a test."""
 LATENCIES = re.compile(r"\s+avg\s+min\s+p50\s+p95\s+p99\s+max\s*")
 VALUES = re.compile(r"\s+([\d.]{1,20})" + r"\s+([\d.]{1,20})" * 5 + r"\s*")
 QUIET = re.compile(r"\s{0,4}(\S.{0,80}?): ([\d.]{1,20}) requests per second(?:, p50=([\d.]{1,20}) msec)?\s*")
@@ -31,16 +38,35 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         if head := HEAD.fullmatch(row):
             name = _name(head[1])
             found[name or ""] = {}
-        elif name and (completed := COMPLETED.fullmatch(row)):
-            found[name] |= {"count": printed.exact(int(completed[1])), "elapsed_ns": printed.number(completed[2], printed.SECOND)}
-        elif name and (summary := SUMMARY.fullmatch(row)):
-            found[name] |= _of(summary[1], _latencies(rows[index:]))
-        elif quiet := QUIET.fullmatch(row):
-            found[_name(quiet[1]) or ""] = _of(quiet[2], ("0", "0", quiet[3] or "0", "0", "0", "0"))
-        elif COLUMNS in rows[:index] and row.startswith('"') and len(cells := next(csv.reader([row]))) == len(NAMES) + 2:
-            found[_name(cells[0]) or ""] = _of(cells[1], cells[2:])
+        elif name is not None and (figures := _of_report(rows[index:])):
+            found[name] |= figures
+        else:
+            found |= _of_line(row, has_columns=COLUMNS in rows[:index])
     found.pop("", None)
+    for prepared in [test for test in found if test.endswith(PREPARED)]:
+        found.setdefault(prepared.removesuffix(PREPARED), found.pop(prepared))
     yield from ((f"{test}.{figure}", value) for test, figures in found.items() for figure, value in figures.items())
+
+
+def _of_report(rows: Sequence[str]) -> dict[str, printed.ParsedNumber]:
+    """Return the figures that a line of a test's report begins."""
+    if completed := COMPLETED.fullmatch(rows[0]):
+        return {"count": printed.exact(int(completed[1])), "elapsed_ns": printed.number(completed[2], printed.SECOND)}
+    if summary := SUMMARY.fullmatch(rows[0]):
+        return _of(summary[1], _latencies(rows))
+    rate = RATE_6_0.fullmatch(rows[0])
+    return {"ops_per_s": printed.number(rate[1])} if rate else {}
+
+
+def _of_line(row: str, *, has_columns: bool) -> dict[str, dict[str, printed.ParsedNumber]]:
+    """Return the figures of a test that has a line of its own: with --csv, or with -q."""
+    if short := CSV_6_0.fullmatch(row):
+        return {_name(short[1]) or "": _of(short[2], ("0",) * len(NAMES))}
+    if quiet := QUIET.fullmatch(row):
+        return {_name(quiet[1]) or "": _of(quiet[2], ("0", "0", quiet[3] or "0", "0", "0", "0"))}
+    if has_columns and row.startswith('"') and len(cells := next(csv.reader([row]))) == len(NAMES) + 2:
+        return {_name(cells[0]) or "": _of(cells[1], cells[2:])}
+    return {}
 
 
 def _latencies(rows: Sequence[str]) -> Sequence[str]:
@@ -63,12 +89,14 @@ def _name(test: str) -> str | None:
     if not plain:
         raise ValueError(f"{test!r} as a test")
     elements = ELEMENTS.search(test)
-    return None if elements and not plain.endswith(f"_{elements[1]}") else f"request_{plain}"
+    if elements and not plain.endswith(f"_{elements[1]}"):
+        return None
+    return f"request_{plain}{PREPARED if PREPARATION.search(test) else ''}"
 
 
 PARSER = Parser(
     name="redis_benchmark",
-    recognises=printed.prints(("redis-benchmark",), COLUMNS, SUMMARY, QUIET),
+    recognises=printed.prints(("redis-benchmark",), COLUMNS, SUMMARY, RATE_6_0, CSV_6_0, QUIET),
     **printed.reads(_figures, EXPECTED),
     programs=("redis-benchmark",),
 )

@@ -20,7 +20,8 @@ SIZES = {"y": 31_556_952, "w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1}
 def recognises(argv: Sequence[str], output: str) -> bool:
     """Return True for slapadd's meter, or the time around it."""
     rows = printed.lines(output)
-    return printed.calls(argv, "slapadd") and (any(METER.fullmatch(row) for row in rows) or printed.real_time(rows) is not None)
+    is_timed = len(argv) > 1 and printed.real_time(rows) is not None  # a time alone does not tell of which command
+    return printed.calls(argv, "slapadd") and (any(METER.fullmatch(row) for row in rows) or is_timed)
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:

@@ -57,7 +57,7 @@ PARSER = Parser(
     name="smallfile",
     programs=("smallfile_cli.py", "smallfile"),
     recognises=printed.prints(("smallfile_cli.py", "smallfile"), "files/sec", "filesPerSec"),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
     result_file=printed.file_option("smallfile_cli.py", "--output-json"),
     tier=printed.of_device,
 )

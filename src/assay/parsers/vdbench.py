@@ -1,53 +1,99 @@
-"""vdbench: rates and response times of reads and writes, from the line `avg_FIRST-LAST` of the last run definition.
+"""vdbench: rates and response times by operation, from the line `avg_FIRST-LAST` of each run definition.
 
-`MB/sec` is 2^20 bytes/s as its head says (`1024**2`), response times are milliseconds. One line has reads and writes together;
-the share `read pct` divides the operations (vdbench 5.04.07, summary.html and its terminal). Runs of file systems (fwd) have
-other columns and are not read.
+`MB/sec` is 2^20 bytes/s as the head of disk runs says (`1024**2`), response times are milliseconds. A line of a disk run has
+reads and writes together; the share `read pct` divides the operations (vdbench 5.04.07, summary.html and its terminal). A run
+of file systems (fwd) has a pair of columns for each operation, found by their two heads. Of several run definitions each
+operation has the figures of the last one that did it; formatting is none.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Parser, printed
 
-EXPECTED = "vdbench's table with interval, i/o rate, MB/sec, bytes i/o, read pct and resp time, with its line avg"
+EXPECTED = "vdbench's table of a disk run or a file system run, with its line avg for each run definition"
 HEAD = re.compile(r".{1,40}\binterval\s+i/o\s+MB/sec\s+bytes\s+read\s+resp\s+read\s+write\s.{1,100}")
 UNITS = re.compile(r"\s+rate\s+(1024\*\*2|1000\*\*2)\s+i/o\s+pct\s+time\s+resp\s+resp\s.{1,100}")
-BEGUN = re.compile(r"\S{1,20} Starting RD=\S{1,80};? .{1,300}")
-AVERAGE = re.compile(
-    r"\S{1,20}\s+avg_\d{1,9}-\d{1,9}" + r"\s+([\d.]{1,20})" * 9 + r"(?:\s+[\d.]{1,20}){2}(?:\s+(?:[\d.]{1,20}|NaN)){2}\s*"
-)
+FILES = re.compile(r".{1,40}\.Interval\. (.{20,400})")
+BEGUN = re.compile(r"\S{1,20} Starting RD=(\S{1,80});? .{1,300}")
+FORMAT = re.compile(r"(?:SD_|FSD_)?format.{0,80}", re.IGNORECASE)
+AVERAGE = re.compile(r"\S{1,20}\s+avg_\d{1,9}-\d{1,9}((?:\s+(?:[\d.]{1,20}|NaN)){9,60})\s*")
+GROUP_BEGINS = frozenset({"rate", "total", "pct", "read", "size"})
+"""The lower heads with which the columns of the next upper head begin."""
+NO_OPERATIONS = frozenset({"reqstdops", "cpu%", "mb/sec", "xfer"})
+NAMES = {"delete": "unlink", "getattr": "stat"}
+Figures = Mapping[str, printed.ParsedNumber]
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
-    size, found = _last(printed.lines(text))
-    if found is None:
-        return
-    rate, megabytes, _, pct, _, read_ms, write_ms, read_max, write_max = found.groups()
+    rows = printed.lines(text)
+    found: dict[str, Figures] = {}
+    for name, part in _definitions(rows):
+        averages = [match[1].split() for row in part if (match := AVERAGE.fullmatch(row))]
+        if FORMAT.fullmatch(name):
+            continue
+        if not averages:
+            raise ValueError(f"avg of run definition {name}")
+        found |= dict(_operations(part, averages[-1]))
+    yield from ((f"{operation}.{name}", figure) for operation, figures in found.items() for name, figure in figures.items())
+
+
+def _definitions(rows: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the name and the lines of each run definition."""
+    begins = [(at, match[1].rstrip(";")) for at, row in enumerate(rows) if (match := BEGUN.fullmatch(row))]
+    ends = [at for at, _ in begins[1:]] + [len(rows)]
+    yield from ((name, rows[at:end]) for (at, name), end in zip(begins, ends, strict=True))
+
+
+def _operations(rows: Sequence[str], cells: Sequence[str]) -> Iterator[tuple[str, Figures]]:
+    """Yield the figures of each operation of a run definition from the cells of its averages."""
+    units = printed.first_match(rows, UNITS)
+    at = next((at for at, row in enumerate(rows) if FILES.fullmatch(row)), None)
+    if units is not None:
+        yield from _of_disk(cells, printed.MIB if units[1] == "1024**2" else 1e6)
+    elif at is not None:
+        yield from _of_files(dict(zip(_columns(rows[at], rows[at + 1]), cells, strict=True)))
+
+
+def _of_disk(cells: Sequence[str], size: float) -> Iterator[tuple[str, Figures]]:
+    rate, megabytes, _, pct, _, read_ms, write_ms, read_max, write_max = cells[:9]
     share = float(pct) / 100
     if not 0 <= share <= 1:
         raise ValueError(f"{pct!r} as a share of reads")
     for side, part, mean, longest in (("read", share, read_ms, read_max), ("write", 1 - share, write_ms, write_max)):
         if part and float(rate):
-            yield f"{side}.ops_per_s", _part(rate, part)
-            yield f"{side}.bytes_per_s", _part(megabytes, part).times(size)
-            yield f"{side}.latency_mean_ns", printed.number(mean, 1e6)
-            yield f"{side}.latency_max_ns", printed.number(longest, 1e6)
+            yield (
+                side,
+                {
+                    "ops_per_s": _part(rate, part),
+                    "bytes_per_s": _part(megabytes, part).times(size),
+                    "latency_mean_ns": printed.number(mean, 1e6),
+                    "latency_max_ns": printed.number(longest, 1e6),
+                },
+            )
 
 
-def _last(rows: Sequence[str]) -> tuple[float, re.Match[str] | None]:
-    """Return the bytes of a MB, and the averages of the last run definition; None where it has not ended."""
-    size, found = 0.0, None
-    for row in rows:
-        if units := UNITS.fullmatch(row):
-            size = printed.MIB if units[1] == "1024**2" else 1e6
-        elif BEGUN.fullmatch(row):
-            found = None
-        elif size and (match := AVERAGE.fullmatch(row)):
-            found = match
-    return size, found
+def _columns(upper: str, lower: str) -> list[str]:
+    """Return `read.rate`, `read.resp`, ... of the two heads of a file system run."""
+    groups = iter(word.strip(".").lower() for word in upper.partition(".Interval. ")[2].split())
+    names, group = [], ""
+    for word in lower.split():
+        group = next(groups) if word in GROUP_BEGINS and not (word == "total" and group == "cpu%") else group
+        names.append(f"{group}.{word}")
+    return names
+
+
+def _of_files(cells: Mapping[str, str]) -> Iterator[tuple[str, Figures]]:
+    for name, rate in cells.items():
+        operation, _, head = name.partition(".")
+        if head != "rate" or operation in NO_OPERATIONS or not float(rate):
+            continue
+        figures = {"ops_per_s": printed.number(rate), "latency_mean_ns": printed.number(cells[f"{operation}.resp"], 1e6)}
+        if (megabytes := cells.get(f"mb/sec.{operation}")) is not None:
+            figures["bytes_per_s"] = printed.number(megabytes, printed.MIB)
+        yield NAMES.get(operation, operation), figures
 
 
 def _part(text: str, part: float) -> printed.ParsedNumber:
@@ -59,7 +105,7 @@ def _part(text: str, part: float) -> printed.ParsedNumber:
 
 PARSER = Parser(
     name="vdbench",
-    recognises=printed.prints(("vdbench",), HEAD, UNITS),
+    recognises=printed.prints(("vdbench",), HEAD, UNITS, FILES),
     **printed.reads(_figures, EXPECTED),
     tier=printed.of_device,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -25,11 +25,13 @@ from assay.published.claim import (
     mistaken_unit,
     printed,
 )
-from assay.published.statement import ClaimComparison, Wire
+from assay.published.statement import ClaimComparison, Statement, Wire
 from assay.published.vocabulary import Interval, QuantityKind, Sense
 from assay.records import Bound, Finding, Severity, State
 from assay.units import Unit
 
+OF_ONE_REQUEST = (QuantityKind.LATENCY, QuantityKind.PERCENTILE)
+RATES_THAT_FOLLOW = ("amount in time", "operations of a size")
 LEAST_EXCESS = Fraction(6, 5)
 """A rate is seldom right at its limit, so a small excess over it is no trace of a prefix that was mistaken."""
 
@@ -378,7 +380,7 @@ def _whole(times: Fraction) -> str:
 def too_short(case: Case) -> Iterator[Finding]:
     """Judge the duration (W01): a second is the least of anything, a minute of a rate that is called sustained."""
     lasted = claim.duration(case.statement)
-    if lasted is None or lasted.is_upper_limit or case.statement.of(QuantityKind.LATENCY):
+    if lasted is None or lasted.is_upper_limit or any(map(case.statement.of, OF_ONE_REQUEST)):
         return
     least, steady, never = (case.limit(TOO_SHORT, name) for name in ("published_s", "seconds", "invalid_seconds"))
     time = claim.seconds(float(lasted.value))
@@ -398,8 +400,16 @@ def too_short(case: Case) -> Iterator[Finding]:
 
 
 def parts_agree(case: Case) -> Iterator[Finding]:
-    """Compare what is printed with what follows from the other parts, or with itself in another unit (E05): `1 GB/s (8 Gb/s)`."""
+    """Compare what is printed with what follows from the other parts, or with itself in another unit (E05): `1 GB/s (8 Gb/s)`.
+
+    Without a printed rate the two that follow are held against each other: operations of a size, and an amount in a time.
+    """
     statement = case.statement
+    followed = tuple(claim.rates(statement))
+    if len(followed) == len(RATES_THAT_FOLLOW) and statement.of(QuantityKind.AMOUNT) and not statement.of(QuantityKind.RATE):
+        moved, asked = followed
+        words = f"the {claim.quantity(asked.value, asked.kind)} of {asked.text}"
+        yield _agree(case, moved, replace(asked, text=words))
     for kind, computed in ((QuantityKind.RATE, claim.rates(statement)), (QuantityKind.EVENTS, claim.events(statement))):
         stated = tuple(printed(figure) for figure in statement.of(kind))
         for one, other in claim.pairs(tuple(computed), stated):
@@ -459,9 +469,20 @@ def orders(case: Case) -> Iterator[Finding]:
             ways = {Sense.READ, Sense.WRITE}
             if one.roles & ways == other.roles & ways and other.interval.below(one.interval, tolerance):
                 words = f"random {one.text} is more than sequential {other.text}"
+                depths = [_in_flight_of(case.statement, rate.clause) for rate in (one, other)]
+                if depths[0] is not None and depths[1] is not None and depths[0] > depths[1]:
+                    more = f"{units.digits(float(depths[0]))} against {units.digits(float(depths[1]))} requests in flight"
+                    yield claim_finding(CROSS_METRIC, State.PASS, f"{words}, with {more}.")
+                    continue
                 yield claim_finding(
                     CROSS_METRIC, State.FAIL, f"{words}: a cache answered, or more requests were in flight.", relabel=words
                 )
+
+
+def _in_flight_of(statement: Statement, clause: int) -> Fraction | None:
+    """Return the only number of requests in flight that a clause states."""
+    found = [figure.value for figure in statement.of(QuantityKind.IN_FLIGHT) if figure.clause == clause]
+    return found[0] if len(found) == 1 else None
 
 
 def head_moves(case: Case) -> Iterator[Finding]:

@@ -35,6 +35,10 @@ _RANGE = re.compile(rf"({vocabulary.NUMBER})\s*(?:-|–|—|\.\.|to(?![A-Za-z0-9
 _DECIMAL_COMMA = re.compile(r"[0-9]+(?:[.,][0-9]+){1,99}", re.ASCII)
 _LETTERS = re.compile(r"\s*([A-Za-zµμ/%]+)")
 _GLUED = re.compile(r"(?:(?P<depth>QD|iodepth)=?|(?:bs|blocksize)=)(?=[0-9])", re.IGNORECASE)
+_PRINTED_BY_FIO = re.compile(
+    r"(?P<key>IOPS|bs|blocksize)=(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>[kKmMgG]?)(?![A-Za-z0-9.])", re.ASCII
+)
+_RATE_OF_FIO = re.compile(r"BW=(?=[0-9])")
 _REST = re.compile(r"[^\s,;:()]+|[,;:()]")
 _BLANK = re.compile(r"\s+")
 
@@ -153,12 +157,35 @@ def _glued(text: str, start: int) -> Token | None:
     return None if match is None else Token(start=start, end=match.end(), text=match[0], role=role)
 
 
+def _printed_by_fio(text: str, start: int) -> Token | None:
+    """`IOPS=82.8k`, `bs=4k`, and `BW=` before a rate: fio counts operations in powers of 1,000, a block in powers of 1,024."""
+    if rate := _RATE_OF_FIO.match(text, start):
+        return Token(start=start, end=rate.end(), text=rate[0], role=Sense.PLAIN)
+    match = _PRINTED_BY_FIO.match(text, start)
+    number = vocabulary.number(match["number"]) if match is not None else None
+    if match is None or number is None or (match["key"] != "IOPS" and not match["unit"]):
+        return None
+    is_rate = match["key"] == "IOPS"
+    size = Fraction(1000 if is_rate else 1024) ** " kmg".index(match["unit"].lower() or " ")
+    kind = QuantityKind.EVENTS if is_rate else QuantityKind.SIZE
+    scaled = number.scaled(size)
+    return _figure(text, (start, match.end()), kind, (scaled, scaled), size)
+
+
 def _unknown(text: str, start: int) -> Token:
     end = max(start + 1, _end_of_run(text, start))
     return Token(start=start, end=end, text=text[start:end], reason=UNKNOWN)
 
 
-_MATCHERS: tuple[Callable[[str, int], Token | None], ...] = (_wire, _clock, _quantity, _glued, _word, _unknown)
+_MATCHERS: tuple[Callable[[str, int], Token | None], ...] = (
+    _wire,
+    _clock,
+    _quantity,
+    _printed_by_fio,
+    _glued,
+    _word,
+    _unknown,
+)
 
 
 @dataclass(kw_only=True)
@@ -204,6 +231,7 @@ COMPARED = frozenset(
         QuantityKind.EVENTS,
         QuantityKind.TIME,
         QuantityKind.LATENCY,
+        QuantityKind.PERCENTILE,
         QuantityKind.AMOUNT,
         QuantityKind.SHARE,
         QuantityKind.NUMBER,
@@ -361,6 +389,7 @@ def _latencies_and_depths(draft: Draft) -> None:
     """`4 ms latency`, `32 threads`, `queue depth 32`."""
     for role, was, becomes in (
         (Sense.LATENCY, QuantityKind.TIME, QuantityKind.LATENCY),
+        (Sense.PERCENTILE, QuantityKind.TIME, QuantityKind.PERCENTILE),
         (Sense.IN_FLIGHT, QuantityKind.NUMBER, QuantityKind.IN_FLIGHT),
     ):
         for place in draft.places(role):
@@ -445,6 +474,7 @@ LOOSE: dict[Sense, str] = {
     Sense.TIMES: "no two figures to multiply around it",
     Sense.MEMORY: "no amount next to it",
     Sense.LATENCY: "no time next to it",
+    Sense.PERCENTILE: "no time next to it",
 }
 """Words that mean nothing where nothing was done with them, and why."""
 

@@ -31,6 +31,7 @@ class QuantityKind(StrEnum):
     SIZE = "request size"
     TIME = "time"
     LATENCY = "latency"
+    PERCENTILE = "latency percentile"
     COUNT = "count"
     IN_FLIGHT = "in flight"
     SHARE = "share"
@@ -48,6 +49,7 @@ BASES: Mapping[QuantityKind, str] = {
     QuantityKind.SIZE: "bytes",
     QuantityKind.TIME: "s",
     QuantityKind.LATENCY: "s",
+    QuantityKind.PERCENTILE: "s",
     QuantityKind.COUNT: "count",
     QuantityKind.IN_FLIGHT: "count",
     QuantityKind.SHARE: "share",
@@ -85,6 +87,7 @@ class Sense(StrEnum):
     BOTH_WAYS = "both directions"
     BLOCK = "size of one request"
     LATENCY = "time of one request"
+    PERCENTILE = "time that most requests do not exceed"
     IN_FLIGHT = "requests at a time"
 
 
@@ -110,9 +113,9 @@ RATE_BITS: Mapping[str, Fraction] = {f"{prefix}b": Fraction(size, 8) for prefix,
 SECONDS: Mapping[str, Fraction] = {
     name: Fraction(size) * scale
     for names, size, scale in (
-        ("ns", 1, Fraction(1, 10**9)),
-        ("us µs μs", 1, Fraction(1, 10**6)),
-        ("ms", 1, Fraction(1, 1000)),
+        ("ns nsec", 1, Fraction(1, 10**9)),
+        ("us µs μs usec", 1, Fraction(1, 10**6)),
+        ("ms msec", 1, Fraction(1, 1000)),
         ("s sec secs second seconds", 1, Fraction(1)),
         ("min mins minute minutes", 60, Fraction(1)),
         ("h hr hrs hour hours", 3600, Fraction(1)),
@@ -170,7 +173,9 @@ _WORDS: Mapping[Sense, str] = {
     Sense.JUMBO: "jumbo | jumbo frames | MTU 9000",
     Sense.BOTH_WAYS: "both directions | both ways | bidirectional | full duplex",
     Sense.BLOCK: "record | records | record size | block | blocks | block size | requests | request size",
-    Sense.LATENCY: "latency | response time | each | per operation | per request",
+    Sense.LATENCY: "latency | response time | each | per operation | per request | mean latency | average latency",
+    Sense.PERCENTILE: "p50 | p90 | p95 | p99 | p99.9 | p99.99 | p999 | median latency | 95th percentile | 99th percentile"
+    " | p99 latency | p95 latency | p99.9 latency",
     Sense.IN_FLIGHT: "clients | client | threads | thread | workers | readers | writers | processes | jobs"
     " | streams | queue depth | depth | iodepth | numjobs | QD",
 }
@@ -211,7 +216,9 @@ _BLOCK = rf"(?P<block>(?:{_POWER_OF_TWO}){pattern(BLOCKS).pattern}){_NO_RATE}{_B
 
 UNIT_PATTERNS: Mapping[QuantityKind, re.Pattern[str]] = {
     QuantityKind.RATE: re.compile(rf"(?P<unit>{_any(BYTES, BITS, RATE_BITS)}){_PER}{_PERIOD}"),
-    QuantityKind.EVENTS: re.compile(rf"(?:(?P<noun>{_any(NOUNS)}){_PER}|{_SLASH}){_PERIOD}|(?P<iops>{pattern(IOPS).pattern})"),
+    QuantityKind.EVENTS: re.compile(
+        rf"(?:(?P<noun>{_any(NOUNS)}){_PER}|{_SLASH}){_PERIOD}|(?P<iops>{pattern(IOPS).pattern})(?!=)"
+    ),
     QuantityKind.AMOUNT: re.compile(f"(?P<unit>{pattern({**BYTES, **BITS}).pattern})|{_BLOCK}"),
     QuantityKind.TIME: re.compile(_PERIOD),
     QuantityKind.SHARE: re.compile(r"%|per\s?cent(?![A-Za-z0-9_])"),

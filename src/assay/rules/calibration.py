@@ -62,7 +62,7 @@ def check(case: ComparisonCase) -> Finding:
     same = [test for test in every if test.shared]
     observed = {"tests": float(len(every)), "tests_on_fitted_data": float(len(same))}
     if not same and not all(test.is_known for test in every):
-        statement = f"What the data of a run are is unknown: no target has a fact `{DATA.rpartition('.')[2]}`."
+        statement = f"Data of the measured runs unknown: no target has a fact `{DATA.rpartition('.')[2]}`."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if len(same) <= case.thresholds["shared_share"] * len(every):
         return found(RULE, case, State.PASS, f"0 of {len(every)} tests use data that the model was fitted on.", observed=observed)

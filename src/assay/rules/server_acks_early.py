@@ -94,14 +94,13 @@ def hardly_left(case: TrialCase, acknowledged: float, dirty: float, observed: Fi
     """Little of what was acknowledged was dirty: a pass, where what else has to be known of it is."""
     flushes = observed["flushes"]
     if is_on_another(case) and dirty > case.thresholds["early_share"] * acknowledged:
-        statement = f"{in_bytes(dirty)} was dirty, and the server's own writes to the mount of another server are counted, too."
-        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+        text = f"{in_bytes(dirty)} was dirty, and the server's own writes to the mount of another server are counted, too."
+        return found(RULE, case, State.UNVERIFIED, text, observed=observed)
     if flushes is None and case.direction is Direction.REQUEST and case.claim.durability is Durability.STABLE_MEDIA:
-        statement = "Flushes of the server's device unknown: whether it flushed before its answers is, too."
-        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+        return found(RULE, case, State.UNVERIFIED, "Whether the server flushed before its answers is unknown.", observed=observed)
     flushed = "" if flushes is None else f"; its device completed {flushes:,.0f} flushes"
-    statement = f"{in_bytes(acknowledged)} acknowledged, hardly anything left in the server's memory{flushed}."
-    return found(RULE, case, State.PASS, statement, observed=observed)
+    text = f"{in_bytes(acknowledged)} acknowledged, hardly anything left in the server's memory{flushed}."
+    return found(RULE, case, State.PASS, text, observed=observed)
 
 
 def flushes_storage(case: TrialCase) -> bool:
@@ -212,8 +211,7 @@ def of_import(case: TrialCase) -> Finding:
     )
     dirtied = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.WRITE)
     written = dirtied.bytes if dirtied and dirtied.bytes else ladder.reported_bytes(case.phase, Direction.WRITE)
-    dirty_at_end = ladder.data_files(case.phase, case.observations, PAGES[0], ladder.at_stop)
-    if after is None or dirty_at_end is None or not written:
+    if after is None or ladder.data_files(case.phase, case.observations, PAGES[0], ladder.at_stop) is None or not written:
         return found(RULE, case, State.UNVERIFIED, "The dirty pages of the imported database are unknown.")
     dirty = max(0.0, after - (before or 0.0))
     share = min(1.0, dirty / written)
@@ -258,8 +256,7 @@ def dirty_bytes(case: TrialCase) -> float | None:
 def early(case: TrialCase, share: float, amounts: tuple[float, float], observed: Figures) -> Finding:
     """The failure: decisive where stable media is claimed, worth knowing under every other claim."""
     acknowledged, dirty = amounts
-    flushes = observed.get("flushes")
-    seen = f"; its device completed {flushes:,.0f} flushes" if isinstance(flushes, float) else ""
+    seen = f"; its device completed {flushes:,.0f} flushes" if isinstance(flushes := observed.get("flushes"), float) else ""
     where = f"{in_bytes(dirty)} of the server's data was dirty" if dirty else "the server held it in its own memory"
     return found(
         RULE,

@@ -5,10 +5,12 @@ Nobody watched that run. So it has no evidence but its own figures, and its verd
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from assay import catalogue
-from assay.catalogue import Parser
+from assay.catalogue import Parser, console
 from assay.errors import EvidenceError
 from assay.evidence.reports import reported_readings
 from assay.evidence.sources import WATCH
@@ -36,6 +38,31 @@ from assay.watch.reports import PHASE, Reported
 
 ELSEWHERE = "elsewhere"
 """The host of a run that nobody watched."""
+TIME = "time_output"
+"""The parser of a time alone: another tool that reads the same time knows more of the command."""
+FEWEST_RUNS = 2
+KNOWN = {
+    "filebench": r"IO Summary: +\d+ ops",
+    "sockperf": r"^sockperf: ",
+    "qperf": r"^(?:tcp|udp|rc|ud)_(?:bw|lat):$",
+    "neper": r"^(?:local_throughput|remote_throughput|num_transactions|throughput_units)=",
+    "flent": r'"NAME": "[a-z_0-9]+",[\s\S]*"TITLE"|^Summary of [\w.+-]+ test run',
+    "SPECstorage": r"SPECstorage|SPEC SFS|Business_Metric",
+    "the Phoronix Test Suite": r"<PhoronixTestSuite>",
+    "COSBench": r"^Op-Type,Op-Count,",
+    "k6 with --out": r'"type":"Metric"',
+    "ab -e": r"^Percentage served,Time in ms",
+    "hey -o csv": r"^response-time,DNS\+dialup,",
+    "hyperfine --export-csv": r"^command,mean,stddev,median,user,system,min,max",
+    "hyperfine --export-markdown": r"^\| Command \| Mean \[",
+    "fio --minimal of terse version 2": r"^2;[^;]+;\d+;\d+;",
+    "stress-ng": r"^stress-ng: ",
+    "compilebench": r"^intial create total runs|^create total runs",
+    "iozone without its table": r"^\s*iozone test complete",
+    "netperf -P 0": r"^ *\d{4,7} +\d{4,7} +\d{4,7} +\d+\.\d+ +\d+\.\d+ *$",
+    "s3-benchmark or hsbench": r"Hotsauce S3 Benchmark",
+}
+"""Other tools and forms, known by what they print."""
 AMOUNTS = {"bytes": "bytes_per_s", "count": "ops_per_s"}
 
 
@@ -50,6 +77,10 @@ class ImportedResult:
     written_utc: str
     """When the file was last written: the run ended before."""
     reported: Reported
+    file: str = ""
+    """The file without the number of the result in it."""
+    left_out: tuple[str, ...] = ()
+    """What of its file is in no result, in words."""
 
 
 def recognised(text: str, form: str | None = None) -> Reported:
@@ -57,29 +88,134 @@ def recognised(text: str, form: str | None = None) -> Reported:
 
     Raises EvidenceError for an unknown text, for a result that cannot be read, and for one that several parsers read alike.
     """
+    found, refusals = [], []
+    for reading in console.readings(text):
+        try:
+            found.append(of_text(reading, form))
+        except EvidenceError as error:
+            refusals.append(error)
+    if not found:
+        raise refusals[0]
+    return max(found, key=lambda one: len(one.values))
+
+
+def of_text(text: str, form: str | None) -> Reported:
+    """Return what a text tells as it stands. Raises EvidenceError."""
+    return best_of(told(text, form))
+
+
+def told(text: str, form: str | None) -> list[Reported]:
+    """Return what each parser reads of a text as it stands, at least one. Raises EvidenceError."""
     names = catalogue.names("parsers") if form is None else (form,)
     parsers = [catalogue.find("parsers", name) for name in names]
     likely = [one for one in parsers if form is not None or one.recognises(called(one), text)]
-    found, refusals = {}, []
+    found, refusals = [], []
     for parser in likely:
         try:
-            if not (values := parser.parse(text)):
-                raise EvidenceError("found no figure; expected the result of a run that has ended")
-            found[parser.name] = Reported(
-                tool=parser.name,
-                values=values,
-                resolution=parser.resolution(text),
-                tier=parser.tier(called(parser)),
-            )
+            found.append(read_by(parser, text))
         except EvidenceError as error:
+            if (last := last_of_several(parser, text)) is not None:
+                found.append(last)
             refusals.append(f"{parser.name}: {error}")
     if not found:
         raise EvidenceError("; ".join(refusals) or f"found {kind_of(text)}; expected the output of one of: {', '.join(names)}")
-    most = max(len(one.values) for one in found.values())
-    best = [one for one in found.values() if len(one.values) == most]
+    return found
+
+
+def last_of_several(parser: Parser, text: str) -> Reported | None:
+    """Return the last run in a text of several that a parser can read one by one; None where one of them cannot be read."""
+    parts = parser.runs(text)
+    runs = [read_or_none(parser, part) for part in parts] if len(parts) >= FEWEST_RUNS else []
+    return runs[-1] if runs and all(runs) else None
+
+
+def read_by(parser: Parser, text: str) -> Reported:
+    """Return what a parser reads of a text. Raises EvidenceError."""
+    if not (values := parser.parse(text)):
+        raise EvidenceError("found no figure; expected the result of a run that has ended")
+    return Reported(tool=parser.name, values=values, resolution=parser.resolution(text), tier=parser.tier(called(parser)))
+
+
+def best_of(found: Sequence[Reported]) -> Reported:
+    """Return what the parser that reads most tells. Raises EvidenceError where two read as much."""
+    most = max(len(one.values) for one in found)
+    best = [one for one in found if len(one.values) == most]
+    best = [one for one in best if one.tool != TIME] or best
     if len(best) > 1:
         raise EvidenceError(f"found a result that may be of {' or '.join(one.tool for one in best)}; expected --format with one")
     return best[0]
+
+
+def all_runs(text: str, form: str | None = None) -> tuple[tuple[Reported, ...], tuple[str, ...]]:
+    """Return the runs in a text, and what of the text is not among them, in words. Raises EvidenceError.
+
+    The runs of one tool are in their order, the tools by how much each tells.
+    """
+    refusals, readings = [], []
+    for reading in console.readings(text):
+        try:
+            readings.append((reading, told(reading, form)))
+        except EvidenceError as error:
+            refusals.append(error)
+    if not readings:
+        raise refusals[0]
+    reading, found = max(readings, key=lambda one: max(len(each.values) for each in one[1]))
+    each = [runs_of(reading, one) for one in tools(found)]
+    return tuple(run for runs, _ in each for run in runs), tuple(words for _, left in each for words in left)
+
+
+def tools(found: Sequence[Reported]) -> list[Reported]:
+    """Return what different tools tell, the most first: two that tell a number in common read the same result.
+
+    A time around a tool and another form of its report are no other result. Raises EvidenceError where two read one alike.
+    """
+    kept: list[Reported] = []
+    for one in sorted(found, key=lambda one: (one.tool == TIME, -len(one.values))):
+        same = [other for other in kept if set(other.values.values()) & set(one.values.values()) - {0.0}]
+        if same or one.tool == TIME or any(other.tool.partition("_")[0] == one.tool.partition("_")[0] for other in kept):
+            if not kept:
+                kept.append(one)
+            elif same and len(same[0].values) == len(one.values) and one.tool != TIME:
+                best_of([same[0], one])
+        else:
+            kept.append(one)
+    return kept
+
+
+def runs_of(text: str, last: Reported) -> tuple[Sequence[Reported], Sequence[str]]:
+    """Return the runs of a tool in a text whose last run it told, and what is not among them, in words.
+
+    Reports of one call that grow (fio --status-interval) are one run.
+    """
+    parser = catalogue.find("parsers", last.tool)
+    parts = parser.runs(text)
+    runs = [run for part in parts if (run := read_or_none(parser, part)) is not None]
+    if len(runs) < FEWEST_RUNS or runs[-1].values != last.values:
+        return (last,), ()
+    lost = len(parts) - len(runs)
+    unread = (f"{lost} of {len(parts)} parts of {last.tool} without a result that can be read",) if lost else ()
+    if last.tool.startswith("fio_") and do_grow(runs):
+        return (last,), (f"{len(runs) - 1} earlier reports of the same call", *unread)
+    return runs, unread
+
+
+def read_or_none(parser: Parser, text: str) -> Reported | None:
+    """Return what a parser reads of a text; None where it reads nothing."""
+    try:
+        return read_by(parser, text)
+    except EvidenceError:
+        return None
+
+
+def do_grow(runs: Sequence[Reported]) -> bool:
+    """Return whether each report has all that the one before has, over a longer time, and no less in any amount."""
+    return all(
+        elapsed(before.values) < elapsed(after.values)
+        and all(
+            after.values.get(name, -1.0) >= value for name, value in before.values.items() if name.endswith((".bytes", ".count"))
+        )
+        for before, after in pairwise(runs)
+    )
 
 
 def called(parser: Parser) -> tuple[str, ...]:
@@ -93,6 +229,8 @@ def kind_of(text: str) -> str:
         return "an empty file"
     if "\0" in text:
         return "binary data"
+    if known := next((name for name, sign in KNOWN.items() if re.search(sign, text, re.MULTILINE)), None):
+        return f"a result of {known}, which is not read yet"
     return f"{len(text.splitlines()):,} lines of no known tool, the first {text.split(maxsplit=0)[0].splitlines()[0][:60]!r}"
 
 

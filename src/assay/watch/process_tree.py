@@ -244,14 +244,23 @@ class Tree:
         return tuple(pid for pid in children("self") if pid not in self.before)
 
     def collect(self) -> list[Ended]:
-        """Read and reap every child that has ended by now."""
+        """Read and reap every child that has ended by now.
+
+        A child that another thread of ours started is reaped there, maybe between our two calls: it is none of the command's.
+        """
         ended: list[Ended] = []
         while (found := _zombie()) is not None:
-            at_ns = time.monotonic_ns()
+            at_ns, known = time.monotonic_ns(), dict(self.io)
             if found not in self.before:
                 self.lost.get(REAPED_BY_KERNEL, set()).discard(found)
                 self.read(found)
-            _, status, usage = os.wait4(found, 0)
+            try:
+                _, status, usage = os.wait4(found, 0)
+            except ChildProcessError:
+                self.io.update(known)
+                for pids in self.lost.values():
+                    pids.discard(found)
+                continue
             if found not in self.before:
                 self.usage.append(usage)
                 ended.append(Ended(pid=found, status=status, at_ns=at_ns))

@@ -18,6 +18,7 @@ from array import array
 from dataclasses import dataclass, field
 from typing import Self
 
+from assay.catalogue.console import decoded
 from assay.records import Stream
 from assay.terminal.output import refusal
 
@@ -162,7 +163,7 @@ def _written(descriptor: int, chunk: memoryview) -> int:
 
 
 def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
+    return decoded(raw)
 
 
 PASSED_ON = (

@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from string import digits
 
 from assay import catalogue
 from assay.catalogue import Parser
@@ -229,9 +230,12 @@ def sent_to(command: Sequence[str]) -> str | None:
 
 
 def likely(argv: Sequence[str]) -> tuple[str, ...]:
-    """Return the parsers of whose name a part stands in the words: only these are worth their import."""
+    """Return the parsers of whose name a part stands in the words: only these are worth their import.
+
+    A number at the end is a version of the tool, which its program need not name: `iperf` of iperf2.
+    """
     words = " ".join(argv).lower()
-    return tuple(name for name in catalogue.names("parsers") if any(part in words for part in name.split("_")))
+    return tuple(name for name in catalogue.names("parsers") if any(part.rstrip(digits) in words for part in name.split("_")))
 
 
 def tools(argv: Sequence[str]) -> Iterator[tuple[Parser, tuple[str, ...]]]:

@@ -1,0 +1,93 @@
+"""Text as files and terminals hold it: encodings, escapes, line ends, and what a log puts before each line.
+
+A result comes from a file, a terminal, a container's log or a job's log. `decoded` turns bytes into text, `readings` gives the
+text as a tool printed it, and once more without the times and names that a log put before each line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+"""The longer marks first: that of UTF-16 begins that of UTF-32."""
+LOOKED_AT_BYTES = 4096
+ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>78cDEHM])")
+"""Control sequences of ECMA-48, titles of xterm, and the character sets of VT100."""
+_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+_DATE = rf"\d{{4}}-\d\d-\d\d[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"
+PREFIXES = tuple(
+    re.compile(form)
+    for form in (
+        rf"\[?{_DATE}\]?(?: |$)",  # kubectl and docker logs --timestamps, GitHub Actions, Jenkins
+        rf"{_MONTH} [ \d]\d {_CLOCK} [\w.-]+ [\w./@-]+\[\d+\]:(?: |$)",  # journald, syslog
+        rf"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?{_MONTH} [ \d]\d {_CLOCK}(?: |$)",  # ts
+        rf"\[?{_CLOCK}\]?(?: |$)",  # ts -s, ts -i
+        r"[\w./-]{1,64} {0,40}\| ?",  # docker compose logs
+        r"\[pod/[\w./-]{1,200}\](?: |$)",  # kubectl logs --prefix
+        r"(?:stdout|stderr) [FP](?: |$)",  # the log files of a container runtime, behind the time
+    )
+)
+"""What a log puts before each line of a program."""
+MOST_LAYERS = 3
+"""A name, a time and a stream: no log puts more before a line."""
+FEWEST_LINES = 2
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of bytes by their byte-order mark; UTF-16 without one by its zero bytes; else UTF-8.
+
+    What no encoding explains becomes U+FFFD.
+    """
+    for mark, encoding in BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    head = data[:LOOKED_AT_BYTES]
+    for start, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        zeros, others = head[start::2], head[1 - start :: 2]
+        if len(head) > 1 and not zeros.strip(b"\0") and b"\0" not in others:
+            return data.decode(encoding, "replace")
+    return data.decode("utf-8", "replace")
+
+
+@lru_cache(maxsize=4)
+def plain(text: str) -> str:
+    """Return the text without byte-order mark and escape sequences, and with LF as its line ends."""
+    found = text.removeprefix("\ufeff")
+    if "\x1b" in found:
+        found = ESCAPE.sub("", found)
+    return found.replace("\r\n", "\n") if "\r\n" in found else found
+
+
+def readings(text: str) -> Iterator[str]:
+    """Yield the plain text, then the text without what a log put before each of its lines, where there is such."""
+    found = plain(text)
+    yield found
+    for _ in range(MOST_LAYERS):
+        bare = without_prefix(found)
+        if bare is None:
+            return
+        found = bare
+        yield found
+
+
+@lru_cache(maxsize=8)
+def without_prefix(text: str) -> str | None:
+    """Return the text without a prefix that each line with a word has; None where there is none."""
+    rows = text.split("\n")
+    words = [row for row in rows if row.strip()]
+    if len(words) < FEWEST_LINES:
+        return None
+    for form in PREFIXES:
+        if all(form.match(row) for row in words):
+            return "\n".join(form.sub("", row, count=1) for row in rows)
+    return None

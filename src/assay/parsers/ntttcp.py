@@ -1,0 +1,63 @@
+"""NTttcp of Linux and of Windows: bytes that were sent or received, and their rate.
+
+On Windows `MEG` and `MB/s` count in 2^20 bytes, on Linux `Gbps` in 10^9 bits (ntttcp-for-linux, src/util.c). The report of
+Windows does not say which end it is of: its operation is `transfer`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Parser, printed
+
+EXPECTED = "NTttcp's Totals (test duration, total bytes, throughput; or Bytes(MEG), realtime(s), Throughput(MB/s))"
+TOTALS = re.compile(r".{0,40}#####  Totals:  #####\s*")
+LINE = re.compile(
+    r"(?:\d\d:\d\d:\d\d )?(?:INFO: )?\s*(test duration|total bytes|throughput)\s*:\s*([\d.]{1,20})\s?([A-Za-z]{0,7})\s*"
+)
+SENDS = re.compile(r".{0,40}(?:connections created in|Test cycle time negotiated is) .{1,60}")
+BITS = re.compile(r"([KMGT]?)bps")
+COLUMNS = ("Bytes(MEG)", "realtime(s)", "Throughput(MB/s)")
+
+
+def _figures(text: str) -> Iterator[printed.Figure]:
+    """Yield the figures of the last run in the output."""
+    rows = printed.lines(text)
+    at = printed.last_run(rows, TOTALS)
+    if not rows or not TOTALS.fullmatch(rows[at]):
+        return
+    found = {match[1]: (match[2], match[3]) for row in rows[at:] if (match := LINE.fullmatch(row))}
+    if found:
+        before = max((index for index in range(at) if TOTALS.fullmatch(rows[index])), default=0)
+        side = "send" if printed.first_match(rows[before:at], SENDS) else "receive"
+        yield f"{side}.bytes", printed.exact(int(found["total bytes"][0]))
+        yield f"{side}.elapsed_ns", printed.number(found["test duration"][0], printed.SECOND)
+        yield f"{side}.bytes_per_s", _rate(*found["throughput"])
+    else:
+        yield from _windows(rows[at:])
+
+
+def _rate(value: str, unit: str) -> printed.ParsedNumber:
+    match = BITS.fullmatch(unit)
+    if match is None:
+        raise ValueError(f"{unit!r} as a unit")
+    return printed.number(value, printed.power(match[1], 1000) / 8)
+
+
+def _windows(rows: Sequence[str]) -> Iterator[printed.Figure]:
+    """Yield the figures of the table of Windows."""
+    for cells in printed.ruled(rows, "="):
+        if all(name in cells for name in COLUMNS):
+            amount, elapsed, rate = (cells[name] for name in COLUMNS)
+            yield "transfer.bytes", printed.number(amount, printed.MIB)
+            yield "transfer.elapsed_ns", printed.number(elapsed, printed.SECOND)
+            yield "transfer.bytes_per_s", printed.number(rate, printed.MIB)
+
+
+PARSER = Parser(
+    name="ntttcp",
+    programs=("ntttcp", "NTttcp.exe", "ntttcp.exe"),
+    recognises=printed.prints(("ntttcp", "NTttcp.exe", "ntttcp.exe"), TOTALS),
+    **printed.reads(_figures, EXPECTED),
+)

@@ -1,0 +1,31 @@
+"""hyperfine: several commands, text and JSON alike, runs that failed."""
+
+import pytest
+
+from assay import catalogue
+from assay.errors import EvidenceError
+from stage.parser_cases import recorded
+
+PARSER = catalogue.find("parsers", "hyperfine")
+TEXT = recorded("hyperfine-1.15.0.txt")
+
+
+def test_figures_are_in_base_units():
+    found = PARSER.parse(TEXT)
+    wanted = {
+        "command.elapsed_ns": 29.5e6,
+        "command_2.elapsed_ns": 37.8e6,
+    }
+    assert {name: found[name] for name in wanted} == pytest.approx(wanted)
+
+
+def test_the_json_has_the_same_means_and_what_failed():
+    text = recorded("hyperfine-1.15.0.json")
+    found = PARSER.parse(text)
+    assert found["command_2.elapsed_ns"] == pytest.approx(37.8e6, rel=0.01)
+    assert PARSER.parse(text.replace("        0,", "        1,", 1))["command.errors"] == 1
+
+
+def test_a_text_with_runs_that_failed_is_refused():
+    with pytest.raises(EvidenceError, match="failed runs"):
+        PARSER.parse(TEXT + "  Warning: Ignoring non-zero exit code.\n")

@@ -1,0 +1,74 @@
+"""Results in the forms that other people publish, of many versions: each figure as the text says it; null = no figure."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from assay.catalogue import console
+from assay.errors import EvidenceError
+from assay.watch import imported
+
+FOLDER = Path(__file__).parent.parent / "fixtures"
+RIGHT = json.loads((FOLDER / "published.json").read_text())
+RELATIVE = 0.006
+"""A rate with three digits is known to 0.5 %."""
+
+
+def figures(data):
+    return imported.recognised(console.decoded(data)).values
+
+
+def is_as_told(wanted, found):
+    return found is None if wanted is None else found is not None and math.isclose(found, wanted, rel_tol=RELATIVE)
+
+
+def unlike(name, data):
+    """What is not as the text says, as lines."""
+    try:
+        found = figures(data)
+    except EvidenceError as error:
+        return [f"{name}: {error}"]
+    return [
+        f"{name}: {key} = {found.get(key)}, not {value}"
+        for key, value in RIGHT[name].items()
+        if not is_as_told(value, found.get(key))
+    ]
+
+
+def test_every_figure_is_as_the_text_says():
+    names = sorted(path.name for path in (FOLDER / "published").iterdir())
+    assert names == sorted(RIGHT)
+    assert [line for name in names for line in unlike(name, (FOLDER / "published" / name).read_bytes())] == []
+
+
+WAYS = {
+    "CRLF": lambda text: text.replace("\n", "\r\n").encode(),
+    "byte-order mark": lambda text: b"\xef\xbb\xbf" + text.encode(),
+    "UTF-16": lambda text: text.encode("utf-16"),
+    "UTF-16 without a mark": lambda text: text.encode("utf-16-le"),
+    "colours": lambda text: "".join(f"\x1b[1m{line}\x1b[0m\n" for line in text.split("\n")).encode(),
+    "ts": lambda text: before("Nov 28 22:44:13 ", text),
+    "kubectl": lambda text: before("2026-11-28T22:44:13.123456789Z ", text),
+    "Jenkins": lambda text: before("[2026-11-28T22:44:13.123Z] ", text),
+    "docker compose": lambda text: before("bench-1  | ", text),
+    "journald": lambda text: before("Nov 28 22:44:13 filer bench[4711]: ", text),
+    "compose and time": lambda text: before("bench-1  | 2026-11-28T22:44:13.1Z ", text),
+}
+"""What happens to a text on its way; each is undone."""
+
+
+def before(prefix, text):
+    return "".join(f"{prefix}{line}\n" for line in text.rstrip("\n").split("\n")).encode()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_happened_to_a_text_on_its_way_changes_no_figure(way):
+    failures = []
+    for path in sorted((FOLDER / "published").iterdir()):
+        text = console.plain(console.decoded(path.read_bytes()))
+        if way == "UTF-16 without a mark" and not text.isascii():
+            continue  # told by its zero bytes, which other scripts do not have
+        failures += unlike(path.name, WAYS[way](text))
+    assert failures == []
