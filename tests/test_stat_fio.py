@@ -81,7 +81,7 @@ LYING = (
     Example("flow", TEXT, {"size": "64m", "runtime": 1, **FILE}, BOTH, {"read": "T06"}, OFTEN_FROM_MEMORY),
     # one engine only allocates, and fio says that it writes
     Example(
-        *("falloc", JSON, {"size": "8m", "filesize": "8m", "runtime": 1}, ("read", "random_write", "write")),
+        *("falloc", JSON, {"size": "8m", "filesize": "8m", "runtime": 1}, ("read", "random_write", "write", "trim")),
         {"random_write": "D06"},
         frozenset({"T01", "T06", "D06"}),
     ),

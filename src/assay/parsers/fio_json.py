@@ -47,7 +47,7 @@ def _parsed(text: str) -> Mapping[str, float]:
     report = _report(text)
     try:
         each = [job for job in report.get("jobs", report.get("client_stats")) if isinstance(job, dict)]
-        sums = [job for job in each if job["jobname"] == "All clients"]
+        sums = [job for job in each if job.get("jobname") == "All clients"]
         failed = sum(_failed(job) for job in each if job not in sums)
         groups = [group for side in SIDES for group in _groups(report, sums or each, side)]
         return {
