@@ -36,8 +36,8 @@ def instructions(kind, settings):
 
 
 def per_operation(kind, settings):
-    few, many = (instructions(kind, settings | {"ops": ops}) for ops in (5_000, 15_000))
-    return (many - few) / 10_000
+    few, many = (instructions(kind, settings | {"ops": ops}) for ops in (50_000, 150_000))
+    return (many - few) / 100_000
 
 
 def read(file, /, **more):
@@ -67,7 +67,7 @@ def test_an_empty_file_is_created_within_its_budget(tmp_path):
         settings = {"directory": str(tmp_path / str(count)), "object": "file", "operations": ["create"], "count": count}
         return instructions("metadata", settings)
 
-    assert (made(6_000) - made(1_000)) / 5_000 <= 300
+    assert (made(32_000) - made(2_000)) / 30_000 <= 300
 
 
 def test_a_transaction_is_within_its_budget(engines):
@@ -78,4 +78,4 @@ def test_a_transaction_is_within_its_budget(engines):
         server.go()
         return instructions("net", both | {"role": "load", "address": armed["address"], "ops": ops})
 
-    assert (asked(6_000) - asked(1_000)) / 5_000 <= 200
+    assert (asked(22_000) - asked(2_000)) / 20_000 <= 200
