@@ -47,6 +47,7 @@ _REAL = re.compile(
 _EXECUTED = re.compile(r"Executed in\s+([\d.]{1,20}) (secs|millis|mins|hours|micros)\s.{0,200}")
 _FISH = {"micros": 1e3, "millis": 1e6, "secs": SECOND, "mins": 60 * SECOND, "hours": 3600 * SECOND}
 Group = TypeVar("Group", bound=Hashable)
+Parsed = TypeVar("Parsed")
 _STRANGE = (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
@@ -289,11 +290,15 @@ def runs_in(text: str, begins: re.Pattern[str] | None = None, ends: re.Pattern[s
 
 
 def _checked_figures(figures: Figures, expected: str, text: str) -> Mapping[str, ParsedNumber]:
-    """Return the figures of the text, or else of the text without what a log put before each line. Raises EvidenceError."""
+    return first_read(text, lambda reading: _figures_of(figures, expected, reading))
+
+
+def first_read(text: str, parse: Callable[[str], Parsed]) -> Parsed:
+    """Return what is parsed of the text, or else of the text without what a log put before each line. Raises EvidenceError."""
     refusal = None
     for reading in console.readings(text[-LONGEST:]):
         try:
-            return _figures_of(figures, expected, reading)
+            return parse(reading)
         except EvidenceError as error:
             refusal = refusal or error
     assert refusal is not None

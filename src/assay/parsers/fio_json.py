@@ -17,11 +17,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.catalogue import Parser, console, printed
+from assay.catalogue import Parser, printed
 from assay.errors import EvidenceError
 
-LONGEST = 1 << 26
-"""Characters of output that are parsed: a json+ report of hundreds of jobs is smaller."""
 Row = Mapping[str, Any]
 SIDES = ("read", "write", "trim", "mixed")
 """Directions of a job; `mixed` is all of them (unified_rw_reporting)."""
@@ -33,14 +31,7 @@ def parse(text: str) -> Mapping[str, float]:
     `errors` counts failed operations, and all operations of a job that ended with an error: it did not do its work. Raises
     EvidenceError without a complete report.
     """
-    refusal = None
-    for reading in console.readings(text[-LONGEST:]):
-        try:
-            return _parsed(reading)
-        except EvidenceError as error:
-            refusal = refusal or error
-    assert refusal is not None
-    raise refusal
+    return printed.first_read(text, _parsed)
 
 
 def _parsed(text: str) -> Mapping[str, float]:

@@ -31,7 +31,6 @@ from assay.records import Bound, Finding, Severity, State
 from assay.units import Unit
 
 OF_ONE_REQUEST = (QuantityKind.LATENCY, QuantityKind.PERCENTILE)
-RATES_THAT_FOLLOW = ("amount in time", "operations of a size")
 LEAST_EXCESS = Fraction(6, 5)
 """A rate is seldom right at its limit, so a small excess over it is no trace of a prefix that was mistaken."""
 
@@ -406,7 +405,7 @@ def parts_agree(case: Case) -> Iterator[Finding]:
     """
     statement = case.statement
     followed = tuple(claim.rates(statement))
-    if len(followed) == len(RATES_THAT_FOLLOW) and statement.of(QuantityKind.AMOUNT) and not statement.of(QuantityKind.RATE):
+    if len(followed) == 2 and statement.of(QuantityKind.AMOUNT) and not statement.of(QuantityKind.RATE):
         moved, asked = followed
         words = f"the {claim.quantity(asked.value, asked.kind)} of {asked.text}"
         yield _agree(case, moved, replace(asked, text=words))
