@@ -70,3 +70,20 @@ end() { # NAMESPACE INTERFACE ADDRESS
 }
 near() { ip netns exec near "$@"; }
 on_far() { start ip netns exec far "$@"; }
+
+# web STATUS: a server on port 8931 that answers every request with this status
+web() { start python3 "$CASEBOOK/answers.py" 8931 "$1"; }
+
+# directory [LINE]: an OpenLDAP server with 5,000 people on port 3899; LINE is of its access control
+directory() {
+	mkdir db
+	assay ldif --entries 5000 --out people.ldif > ldif.txt 2>&1
+	{
+		for one in core cosine inetorgperson nis; do echo "include /etc/ldap/schema/$one.schema"; done
+		printf 'modulepath /usr/lib/ldap\nmoduleload back_mdb\nsizelimit unlimited\ndatabase mdb\nsuffix "dc=example,dc=com"\n'
+		printf 'rootdn "cn=admin,dc=example,dc=com"\nrootpw secret\ndirectory %s/db\nmaxsize 268435456\n' "$CASE"
+		printf 'index objectClass eq\nindex uid eq,sub\n%s\naccess to * by * read\n' "${1:-}"
+	} > slapd.conf
+	slapadd -q -f slapd.conf -l people.ldif
+	start slapd -f slapd.conf -h ldap://127.0.0.1:3899 -d 0
+}

@@ -139,8 +139,8 @@ RULE = Rule(
     "lower CPU share, too.",
     alternatives=(
         (
-            "A system that charges by the operation (a cloud disk, an object store) has a limit of operations: there the rate of "
-            "operations of one size is the question."
+            "A system that charges by the operation (a cloud disk, an object store) has a limit of operations. Compare it at one "
+            "size."
         ),
     ),
     advice="Compare what both arms have in common: `bytes_per_s` and `cpu_ns_per_gb`, or `cpu_ns_per_op` where each operation "
