@@ -165,7 +165,7 @@ def start(host: Host, directory: str, name: str, ready: Callable[[], bool], pati
 
 def stop(host: Host, directory: str, name: str, patience_s: float = STOP_S) -> None:
     """End what runs in a directory as its administrator would, and wait for its end. Raises TrialError where it stays."""
-    pid = _pid(host, directory)
+    pid = pid_of(host, directory)
     if pid is None or not is_running(host, directory):
         return
     # A sealed server is a child of the process in the pid file, which itself takes no SIGTERM.
@@ -188,7 +188,7 @@ def remove(undo: Undo, service: Service) -> None:
 
 def is_running(host: Host, directory: str) -> bool:
     """Return True if the process of its pid file is there and has not ended."""
-    pid = _pid(host, directory)
+    pid = pid_of(host, directory)
     try:
         fields = stat_fields(host, pid) if pid else []
     except OSError:
@@ -198,7 +198,7 @@ def is_running(host: Host, directory: str) -> bool:
 
 def _has_begun(host: Host, directory: str) -> bool:
     """Return True if the pid file is written: then a process that is not there has ended."""
-    return _pid(host, directory) is not None
+    return pid_of(host, directory) is not None
 
 
 def _takes_signals(host: Host, directory: str) -> bool:
@@ -209,7 +209,8 @@ def _takes_signals(host: Host, directory: str) -> bool:
         return False
 
 
-def _pid(host: Host, directory: str) -> str | None:
+def pid_of(host: Host, directory: str) -> str | None:
+    """Return the process in the pid file of a service; None without one."""
     try:
         word = host.read(posixpath.join(directory, PID)).strip()
     except OSError:
@@ -243,14 +244,14 @@ def in_force(host: Host, service: Service, program: Program) -> tuple[tuple[str,
     """Return the limits that the kernel keeps for a running server. Raises TrialError where one is not the one that was set."""
     found = []
     if program.cpus is not None:
-        allowed = allowed_cpus(host, _pid(host, service.directory) or "self")
+        allowed = allowed_cpus(host, pid_of(host, service.directory) or "self")
         require("server.cpus", ",".join(map(str, program.cpus)), ",".join(map(str, allowed)))
         found.append(("server.cpus", ",".join(map(str, allowed))))
     if program.memory_bytes is not None:
         limit = next((cgroups.memory_limit(host, group) for group in service.groups), None)
         page = 4096  # the kernel keeps whole pages
         require("server.memory", str(program.memory_bytes // page), str((limit or 0) // page))
-        within = all(cgroups.holds(host, group, _pid(host, service.directory) or "") for group in service.groups)
+        within = all(cgroups.holds(host, group, pid_of(host, service.directory) or "") for group in service.groups)
         require("server.memory", "its group", "its group" if within else "a server outside its group")
         found.append(("server.memory", str(limit)))
     return tuple(found)
@@ -282,7 +283,7 @@ def port_mistakes(host: Host, port: Value) -> tuple[str, ...]:
 
 def listens(host: Host, directory: str, ports: tuple[int, ...]) -> bool:
     """Return whether something listens on each of these TCP ports in the network namespace of the server in a directory."""
-    pid = _pid(host, directory)
+    pid = pid_of(host, directory)
     return pid is not None and listening(host, pid).issuperset(ports)
 
 
@@ -297,3 +298,16 @@ def listening(host: Host, pid: str = "self") -> frozenset[int]:
         fields = (row.split() for row in rows)
         found |= {int(row[1].rpartition(":")[2], 16) for row in fields if len(row) > 3 and row[3] == LISTENING}
     return frozenset(found)
+
+
+def unconfirmed_bytes(host: Host, pid: str) -> int:
+    """Return the bytes that the TCP connections of a process's network namespace have not sent, or whose arrival is unknown."""
+    fields = (row.split() for table in ("tcp", "tcp6") for row in _rows(host, pid, table))
+    return sum(int(row[4].partition(":")[0], 16) for row in fields if len(row) > 4 and row[3] != LISTENING)
+
+
+def _rows(host: Host, pid: str, table: str) -> list[str]:
+    try:
+        return host.read(f"/proc/{pid}/net/{table}").splitlines()[1:]
+    except OSError:
+        return []

@@ -109,7 +109,7 @@ def attach(host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
     if end.details["filesystem"] != rclone_client.FILESYSTEM:
         return end
     instance = file_server.instance_of(host, setting, place)
-    return replace(end, details={**end.details, **rclone_client.details(instance, end.address)})
+    return replace(end, details={**end.details, **rclone_client.details(instance, end.address, SHARE)})
 
 
 def flush(host: Host, endpoint: Endpoint) -> None:
