@@ -78,6 +78,8 @@ class Program:
     """Whether nothing that it starts may outlive it, whatever that does to its environment. It sees mounts of its own."""
     setup: str = ""
     """Lines of sh before a sealed server, for example mounts that it alone sees."""
+    is_accounted: bool = False
+    """Whether it gets a control group of its own where that is possible, which counts the CPU time of all that it starts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +90,8 @@ class Service:
     directory: str
     token: str
     groups: tuple[str, ...] = ()
+    account: str | None = None
+    """The one of them that counts its CPU time."""
 
     @property
     def pid_file(self) -> str:
@@ -107,7 +111,9 @@ def install(host: Host, undo: Undo, program: Program, label: str) -> Service:
     """
     token = secrets.token_hex(8)
     undo.add("family", token=token)
-    service = Service(name=program.name, directory=program.directory, token=token, groups=_groups(host, undo, program, label))
+    limits, account = _groups(host, undo, program, label), _account(host, undo, program, label)
+    groups = tuple(dict.fromkeys((*limits, *((account,) if account else ()))))
+    service = Service(name=program.name, directory=program.directory, token=token, groups=groups, account=account)
     pinned = () if program.cpus is None else ("taskset", "-c", ",".join(map(str, program.cpus)))
     inside = () if program.network is None else ("nsenter", f"--net={program.network}", "--")
     text = SCRIPT.format(
@@ -142,6 +148,16 @@ def _groups(host: Host, undo: Undo, program: Program, label: str) -> tuple[str, 
     path = cgroups.make_group(host, undo, where, label)
     cgroups.limit_memory(host, path, where.version, program.memory_bytes)
     return (path,)
+
+
+def _account(host: Host, undo: Undo, program: Program, label: str) -> str | None:
+    """Return a new group that counts the CPU time of a program; None where none can be made: then its processes are asked."""
+    where = cgroups.hierarchy(host, "cpuacct") if program.is_accounted and host.is_root() else None
+    if where is None or (where.version == 2 and program.memory_bytes is not None):
+        return None  # on version 2 the group of its memory counts its CPU time, too
+    with contextlib.suppress(RefusedError):
+        return cgroups.make_group(host, undo, where, label)
+    return None
 
 
 def start(host: Host, directory: str, name: str, ready: Callable[[], bool], patience_s: float = START_S) -> None:
