@@ -5,8 +5,8 @@ wire has a device behind it (/sys/class/net/X/device). A client in a network nam
 Two hosts with equal boot ids are one machine. Between two machines a bond, a bridge or a tunnel leaves the machine too.
 - path = wire: invalid if the path stays on this machine, or if less than `wire_share` of the clients' bytes passed the
   interface.
-- path = loopback: pass on this machine if the bytes passed the interface (`wire_share`), invalid if hardly any did, and qualified
-  if the path leaves the machine.
+- path = loopback: pass on this machine if the bytes passed the interface (`wire_share`), else invalid. It is qualified if the
+  path leaves the machine.
 - path = emulated: pass if the bytes passed the lab's own line (target `line`), invalid over the loopback or a device, else
   unverified. A line under path = wire is invalid.
 - No claim: a note if the path stays on this machine.
@@ -215,8 +215,8 @@ def claimed_loopback(case: TrialCase, way: str, observed: Figures) -> Finding:
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if isinstance(data, float) and carried < share * data:
         statement = (
-            f"Loopback claimed, but of {in_bytes(data)} that the clients moved {in_bytes(carried)} passed {observed['interface']}"
-            f" (limit {measures.percent(share)}): a cache answered, or the directory is no mount of this server."
+            f"Loopback claimed, but {in_bytes(carried)} of the clients' {in_bytes(data)} passed {observed['interface']}"
+            f" (limit {measures.percent(share)}). A cache answered, or the directory is no mount of this server."
         )
         outside = f"traffic outside {observed['interface']}"
         return found(RULE, case, State.FAIL, statement, observed=observed, relabel=outside)

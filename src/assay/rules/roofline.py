@@ -9,8 +9,8 @@ A block throttle grants slices of 100 ms, so it is allowed `declared_share` of L
 rates are allowed `above_share`, measured ones `measured_share`.
 - Above the limit: a device or wire claim is invalid, other claims get a note. A ratio of 8, 2, 1.25, 1.1, 1.074, 1.049 or 1.024
   names the mistaken unit.
-- Above the rate of the lab's own path: claims of the server, of durability or of a path are invalid, and a figure that counts the
-  flush is; other figures are at most the rate of the path. A claim of the client's cache gets a note.
+- Above the rate of the lab's own path: claims of the server, of durability or of a path are invalid. So are figures that count
+  the flush. Other figures are at most the rate of the path; a claim of the client's cache gets a note.
 - A figure that counts the flush (`synced_bytes_per_s`) above the limit of a device is at most that limit.
 - Above a measured limit: the two figures contradict each other, and the client's is qualified.
 - From `at_limit_share` on: pass, and the label names the limiter.

@@ -13,7 +13,7 @@ bytes that the server gave to its kernel (L6) less its dirty pages.
 - A rate that counts the flush of both ends (`synced_bytes_per_s`) is judged when that flush is over, if it flushed the server's
   storage. Data that are still dirty, on a file system in memory, or on a volatile device that completed no flush: fail.
 - A setting that was read back from what ran denies it (`durable = false`, a flush that is ignored): fail, whatever was counted.
-- Others flush the same device: the load's changes need flushes beyond the idle baseline (`all_share`), else unverified. So are
+- Other programs flush the same device: the changes need flushes beyond the idle baseline (`all_share`), else unverified. So are
   changes of which half were answered within `flush_share` of the time that the device takes for a flush.
 - The end of an offline import (`ldap_import`) is an acknowledgement, too. More than `early_share` of the written bytes is dirty
   then: fail. The drain that Assay times afterwards is not the importer's.

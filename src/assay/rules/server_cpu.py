@@ -1,7 +1,7 @@
 """Names the server's CPUs as its limit: all usable CPUs are busy, or its busiest thread never rests.
 
-The rule divides the CPU time of the named server (its control group, else its processes with those that they waited for) by the
-phase and the CPUs it may use. Above `cpu_share` fails.
+The rule divides the CPU time of the named server by the phase and the CPUs it may use. Above `cpu_share` fails. The time is that
+of its control group, else of its processes with those that they waited for.
 The busiest thread that ran or waited for a CPU for more than `thread_share` of the time fails too. Phases below `seconds` are
 unverified.
 Processes that nobody waited for may have used more than was counted, at most what the host's CPUs did beside the load. Then the
