@@ -275,7 +275,7 @@ def _phase(bench: Bench, job: Job, course: PhaseLife, gathered: list[Harvest], v
         cache_asked=job.plan.cache,
         hosts=tuple(_phase_host(station.name, course) for station in bench.fleet.stations),
         start_ns=start_ns,
-        end_ns=max((client.last_ns for client in clients), default=start_ns),
+        end_ns=max((client.until_ns for client in clients), default=start_ns),
         stop=job.plan.stop,
         flush_in_clock=job.plan.flush_in_clock,
         clients=clients,
