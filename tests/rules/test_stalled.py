@@ -52,6 +52,13 @@ def lively(*series: Series, seconds=10.0, count=1000, **made):
     return replace(case, observations=replace(case.observations, series=tuple(one for each in series for one in each)))
 
 
+def overdue(*series):
+    case = lively(*series)
+    (client,) = case.phase.clients
+    clients = (replace(client, stopped_by="time", ends_ns=8 * SECOND),)
+    return replace(case, phase=replace(case.phase, clients=clients))
+
+
 def test_states():
     path = connection(timeouts=5, unacked_segments=58)
     hold(
@@ -80,6 +87,7 @@ def test_states():
             "from 3.9",
         ),
         ("until the end", RULE.check(lively(noted(100, away=[(6, 10)]))), FAIL, NOTES, "came to its end from 5.9"),
+        ("the last one came long after its time", RULE.check(overdue(noted(100))), FAIL, NOTES, "ended 2 s after its time"),
         ("a steady load", RULE.check(lively(noted(100))), PASS),
         ("operations that take as long as that are no pause", RULE.check(lively(noted(0.4), count=4)), PASS),
         ("nobody noted what was done over time", RULE.check(lively()), UNVERIFIED),

@@ -1,13 +1,14 @@
 """Finds time in which the load was at work and no operation came to its end: a dead path, a server that does not answer.
 
-Where time ends a phase, the engine waits a little for operations that are under way, and then gives them up (`unfinished`).
+If time ends a phase, the engine waits a little for operations that are under way, and then gives them up (`unfinished`).
 They count with the time that they had waited: in the rate as done over the whole time, in latencies as at least so long.
 - Operations given up after at least `share` of the time: BOUNDED. A rate lies between what was done, and that plus what was under
   way; a latency is at least what was measured.
+- An operation that ended as long after the end of the time: a note.
 - A pause of at least `share` of the time and `pause_s`, and `times` the usual one: a note with its begin and its length.
 
 The kernel's account of a connection (TCP_INFO) tells a path that is dead from an end that is silent.
-What an external tool waited for is not seen.
+The waits of an external tool are not seen.
 """
 
 from __future__ import annotations
@@ -43,8 +44,10 @@ def check(case: TrialCase) -> Finding:
     """What was given up, else the longest pause."""
     window = measures.whole_window(case.phase, case.measure.operation)
     if window is None or window.to_ns <= window.from_ns:
-        return found(RULE, case, State.UNVERIFIED, "No operation was begun, so none can have come to its end.")
+        return found(RULE, case, State.UNVERIFIED, "No operation was begun, so none could end.")
     left = given_up(case.phase, case.measure.operation)
+    if not left and any(client.ends_ns is None and client.stopped_by == "time" for client in case.phase.clients):
+        return found(RULE, case, State.UNVERIFIED, "The end of the time that was asked for is unknown.")
     if not left:
         return paused(case, window)
     silence = Silence(
@@ -116,9 +119,9 @@ def paused(case: TrialCase, window: Window) -> Finding:
     """All came to their end: the longest time in between without one."""
     counters = outages.counters(case.phase, case.observations, case.measure.operation, "count")
     if not counters or not window.count:
-        return found(
-            RULE, case, State.UNVERIFIED, "What the load had done over time is unknown.", lacking=("L0.read", "L0.write")
-        )
+        return found(RULE, case, State.UNVERIFIED, "The course of the load is unknown.", lacking=("L0.read", "L0.write"))
+    if (late := overrun(case, window)) is not None:
+        return late
     from_ns, to_ns = outages.longest_gap(counters, (window.from_ns, window.to_ns))
     length, limits = window.to_ns - window.from_ns, case.thresholds
     usual = max(
@@ -144,6 +147,26 @@ def paused(case: TrialCase, window: Window) -> Finding:
     )
 
 
+def overrun(case: TrialCase, window: Window) -> Finding | None:
+    """The finding of a last operation that ended long after the end of its time; None where none did."""
+    ends = [client.ends_ns for client in case.phase.clients if client.ends_ns is not None and client.stopped_by == "time"]
+    if not ends:
+        return None
+    late_ns, asked_ns = window.to_ns - max(ends), max(ends) - case.phase.start_ns
+    if late_ns < max(case.thresholds["share"] * asked_ns, case.thresholds["pause_s"] * 1e9):
+        return None
+    late, asked = (measures.with_unit(ns, Unit.NANOSECONDS) for ns in (late_ns, asked_ns))
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The last {case.measure.operation} ended {late} after its time of {asked} was over; that time is in the figure.",
+        severity=Severity.NOTES,
+        observed={"late_ns": float(late_ns), "asked_ns": float(asked_ns)},
+        relabel=f"the last {case.measure.operation} ended {late} after its time",
+    )
+
+
 RULE = Rule(
     id="W12",
     name="stalled",
@@ -154,8 +177,8 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
-    wrong="The cable is pulled after three of eight seconds. The tool divides what it moved by the three seconds in which "
-    "something moved, and prints the full rate of the line, steady from the beginning.",
+    wrong="The cable is pulled after three of eight seconds. The tool divides all bytes by the three seconds before that. "
+    "It prints the full rate of the line, steady from the beginning.",
     alternatives=(
         "The other end was stopped, or died without a word: its host sends neither an acknowledgement nor a reset.",
         "A firewall forgot the connection and drops its packets.",
