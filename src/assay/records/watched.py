@@ -8,6 +8,21 @@ from assay.records.place import Place
 
 
 @dataclass(frozen=True, kw_only=True)
+class OtherKinds:
+    """What a tree moved that is of no file: through pipes and sockets, from devices of characters."""
+
+    read_bytes: int = 0
+    """Of what its calls of read(2) read."""
+    device_bytes: int = 0
+    """Of these from devices of characters, such as /dev/zero."""
+    received_bytes: int | None = None
+    sent_bytes: int | None = None
+    """Through sockets, by whatever call, without what processes of the tree sent each other; None where nobody counted."""
+    unsure_bytes: int = 0
+    """Read of a file again, or through a socket: nobody counted which."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TreeAccount:
     """What a command's whole process tree used, as the kernel charged it.
 
@@ -36,8 +51,8 @@ class TreeAccount:
     lost: int = 0
     """How many were seen to exist and could not be collected; any makes the totals a lower bound."""
     lost_reason: str | None = None
-    channel_bytes: int | None = None
-    """Of what was read what processes of the tree wrote to each other (pipes, sockets); None where nobody can tell."""
+    kinds: OtherKinds | None = None
+    """What it moved that is of no file; None where nobody can tell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,5 +128,7 @@ class Watched:
     """What the watcher itself used of the processor until the end of the drain."""
     is_connected: bool = False
     """Whether a process of it was seen with a connection to another machine."""
+    holds_socket: bool = False
+    """Whether a process of it was seen with a socket."""
     lived: tuple[Lived, ...] = ()
     """The calls that were asked for, by their starts; none where they were too short to be met."""

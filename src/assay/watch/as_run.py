@@ -6,7 +6,6 @@ time: what its system calls moved, or what it made storage move where its calls 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -228,15 +227,13 @@ def cached_share(watched: Watched) -> float | None:
 
 LOCAL = ("tmpfs", "ramfs", "overlay")
 """File systems without a device of their own that are of this machine all the same."""
-REMOTE = re.compile(r"(?:^|\s)(?:[a-z0-9+]+://|(?:[\w.-]+@)?[\w.-]{2,}:\S|//[\w.-]+/)")
-"""An address of another machine, as a word of a command: a URL, `host:path`, `//host/share`."""
 
 
 def may_cross_network(watched: Watched, phase: Phase) -> bool:
     """Return whether data may have passed an interface: by a place, a connection, what is measured, an address in the words."""
     remote = any(place.server is not None or not (place.devices or place.filesystem in LOCAL) for place in used_places(watched))
     measured = any(not direction.of_storage for direction in phase.directions.values())
-    return remote or measured or watched.is_connected or any(REMOTE.search(word) for word in watched.argv[1:])
+    return remote or measured or watched.is_connected or any(reports.REMOTE.search(word) for word in watched.argv[1:])
 
 
 def used_places(watched: Watched) -> tuple[Place, ...]:

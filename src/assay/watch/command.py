@@ -199,7 +199,8 @@ def _lived(stage: Preparation, sampler: Sampler, signals: forwarded.Signals, lis
     try:
         for tee in stage.tees:
             tee.start()
-        life = Execution(pid=waiting.pid, tracker=traces.follow(stage.host, stage.tree, stage.ask.programs))
+        tracker = traces.follow(stage.host, stage.tree, stage.ask.programs, sockets=stage.ask.sockets)
+        life = Execution(pid=waiting.pid, tracker=tracker)
         listening.callback(life.tracker.close)
         listening.callback(stage.tree.close)
         sampler.begin(Unnoted(), (waiting.pid,))

@@ -52,6 +52,8 @@ class WatchRequest:
     """The file into which the tool writes its result; read after the command's end."""
     programs: frozenset[str] = frozenset()
     """Programs whose calls in the tree are to be known one by one."""
+    sockets: bool = True
+    """Whether bytes of sockets are to be counted, which costs each call on a socket 0.2 µs."""
     observers: tuple[str, ...] = ()
     """Their names; none: those that declare when they watch a command (`Observer.watch`)."""
     kept: bool = False
@@ -231,7 +233,7 @@ def concluded(
 ) -> Watched:
     """Return the record of one execution; `seen` is what the observers saw, and the facts with what is missing."""
     tracker = life.tracker
-    account = stage.tree.account(tracker.recorded(), tracker.channel_bytes()) if Path("/proc/self/io").exists() else None
+    account = stage.tree.account(tracker.recorded(), tracker.of_no_file()) if Path("/proc/self/io").exists() else None
     look, facts = seen
     held = bool(stage.tree.lost.get(process_tree.STILL_RUNS))
     stdout, stderr = (tee.finish(held=held) for tee in stage.tees)
@@ -262,6 +264,7 @@ def concluded(
         observations=together(stage.host.name, made, look.gaps),
         lived=tracker.call_tracker.lived(life.t0_ns, life.ended_ns) if tracker.call_tracker else (),
         is_connected=tracker.is_connected,
+        holds_socket=tracker.holds_socket,
         own_cpu_ns=time.process_time_ns() - began_cpu_ns,
     )
 

@@ -109,6 +109,15 @@ def merged(was: Sequence[Before], opened: Mapping[str, bool]) -> dict[str, bool]
     return found
 
 
+NO_SOURCE = os.makedev(1, 3)
+"""/dev/null, from which nothing can be read."""
+
+
+def is_source(found: os.stat_result) -> bool:
+    """Return whether this is a device of characters from which bytes come: /dev/zero, /dev/urandom, a tape, a terminal."""
+    return stat.S_ISCHR(found.st_mode) and found.st_rdev != NO_SOURCE
+
+
 def regular(path: str) -> bool:
     """Return whether this is a file of a file system: only these have extents."""
     return Path(path).is_file()

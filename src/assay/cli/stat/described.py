@@ -40,6 +40,22 @@ def transfers(execution: JudgedExecution) -> Iterator[str]:
             yield f"{text}{read_from(found.hit_share, device)}"
         else:
             yield f"{text}{written_to(execution, destination(execution, known))}"
+    yield from other_kinds(execution)
+
+
+def other_kinds(execution: JudgedExecution) -> Iterator[str]:
+    """Yield what moved through sockets, and what was read from devices of characters."""
+    kinds = execution.watched.account.kinds if execution.watched.account else None
+    if kinds is None:
+        return
+    told = (
+        ("received {} through sockets", kinds.received_bytes),
+        ("sent {} through sockets", kinds.sent_bytes),
+        ("read {} from a device of characters (/dev/zero, /dev/urandom)", kinds.device_bytes),
+    )
+    for words, amount in told:
+        if (amount or 0) >= LEAST_BYTES:
+            yield words.format(bytes_text(amount))
 
 
 def destination(execution: JudgedExecution, known: tuple[rungs.Device, ...]) -> str:

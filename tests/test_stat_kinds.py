@@ -1,0 +1,105 @@
+"""Bytes have a kind: what `assay stat` says of files, pipes, sockets and devices, each really read and written."""
+
+import contextlib
+import http.server
+import os
+import shutil
+import socket
+import threading
+
+import pytest
+
+from assay.hosts import socket_bytes
+from stage.rows import each
+from stage.stat_stage import MIB, PYTHON, SIZE, loop_disk, root, stat, warm
+
+pytestmark = root
+NEAR = 2 * MIB
+"""Libraries, headers of requests."""
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory):
+    for place in loop_disk(tmp_path_factory.mktemp("kinds")):
+        warm(place / "data")
+        yield place
+
+
+@pytest.fixture(scope="module")
+def port(disk):
+    """A web server that is not of the command's tree, and has `data`."""
+    handler = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), lambda *given: handler(*given, directory=str(disk)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_address[1]
+    server.shutdown()
+    server.server_close()
+
+
+FETCH = "import urllib.request as u, shutil, sys; shutil.copyfileobj(u.urlopen(sys.argv[1]), open(sys.argv[2], 'wb'), 1 << 16)"
+PAIR = (
+    "import os, socket; a, b = socket.socketpair(); child = os.fork(); data = open('data', 'rb').read() if child else b''\n"
+    "if child: b.close(); a.sendall(data); a.close(); os.wait()\n"
+    "else:\n a.close()\n out = open('out', 'wb')\n while part := os.read(b.fileno(), 1 << 16): out.write(part)"
+)
+
+
+def file_bytes(told):
+    """Bytes read of files, and written to them."""
+    found = {name: one for name, one in told["measures"].items() if name in ("read", "write")}
+    application = told["ladder"]["application"]
+    return tuple(application[f"{side}_bytes"] if side in found else 0 for side in ("read", "write"))
+
+
+def counted():
+    counter, why = socket_bytes.listen()
+    if counter is None:
+        pytest.skip(why)
+    counter.close()
+
+
+@each(
+    "script read written kinds",
+    ("cat data | cat | head -c 20000000 > out", 20_000_000, 20_000_000, {}),
+    ("cat data data data > /dev/null", 3 * SIZE, 0, {"read_bytes": 0}),
+    ("head -c 50000000 /dev/zero > out", 0, 50_000_000, {"device_read_bytes": 50_000_000}),
+    ("head -c 50000000 < /dev/urandom | cat > /dev/null", 0, 0, {"read_bytes": 100_000_000}),
+    ("tar cf - data | cat > out", SIZE, SIZE, {"read_bytes": SIZE}),
+    (f'{PYTHON} -c "{PAIR}"', SIZE, SIZE, {"read_bytes": SIZE, "received_bytes": 0}),
+    (f'{PYTHON} -c "{FETCH}" http://127.0.0.1:{{port}}/data /dev/null', 0, 0, {"received_bytes": SIZE}),
+    (f'{PYTHON} -c "{FETCH}" http://127.0.0.1:{{port}}/data out', 0, SIZE, {"received_bytes": SIZE}),
+    ("wget -q -O /dev/null http://127.0.0.1:{port}/data", 0, 0, {"received_bytes": SIZE, "read_bytes": SIZE}),
+    ("curl -s -o out http://127.0.0.1:{port}/data", 0, SIZE, {"received_bytes": SIZE}),
+)
+def test_files_pipes_sockets_and_devices_are_told_apart(disk, port, script, read, written, kinds):
+    counted()
+    if shutil.which(script.split()[0]) is None:
+        return
+    with contextlib.suppress(FileNotFoundError):
+        (disk / "out").unlink()
+    told = stat(disk, "sh", "-c", script.replace("{port}", str(port)), before=("--claim", "load=closed"))
+    assert file_bytes(told) == pytest.approx((read, written), abs=NEAR)
+    assert {name: told["ladder"]["no_file"][name] for name in kinds} == pytest.approx(kinds, abs=NEAR)
+
+
+@each("tier", "client-cache", "device")
+def test_no_layer_of_storage_is_claimed_of_what_a_socket_brought(disk, port, tier):
+    words = (PYTHON, "-c", FETCH, f"http://127.0.0.1:{port}/data", "/dev/null")
+    told = stat(disk, *words, before=("--claim", f"tier={tier}"))
+    assert (told["verdict"] in ("UNVERIFIED", "TAINTED"), set(told["measures"])) == (True, {"receive"})
+    assert "T02" in {finding["rule"] for finding in told["findings"] if finding["state"] == "unverified"}
+
+
+def test_each_socket_call_is_counted_once_and_a_peek_is_none():
+    counted()
+    counter, _ = socket_bytes.listen()
+    with contextlib.closing(counter), socket.create_server(("127.0.0.1", 0)) as door:
+        with socket.create_connection(door.getsockname()) as one, door.accept()[0] as other:
+            os.write(one.fileno(), bytes(5000))
+            other.recv(5000, socket.MSG_PEEK | socket.MSG_WAITALL)
+            other.recv(5000, socket.MSG_WAITALL)
+        near, far = socket.socketpair()
+        with near, far:
+            near.send(bytes(700))
+            os.read(far.fileno(), 700)
+        assert counter.used()[os.getpid()] == socket_bytes.SocketUse(700, 700, 5000, 5000)
