@@ -11,7 +11,7 @@ import pytest
 
 from assay.hosts import socket_bytes
 from stage.rows import each
-from stage.stat_stage import MIB, PYTHON, SIZE, loop_disk, root, stat, warm
+from stage.stat_stage import MIB, PYTHON, SIZE, failed, loop_disk, root, stat, warm
 
 pytestmark = root
 NEAR = 2 * MIB
@@ -88,6 +88,41 @@ def test_no_layer_of_storage_is_claimed_of_what_a_socket_brought(disk, port, tie
     told = stat(disk, *words, before=("--claim", f"tier={tier}"))
     assert (told["verdict"] in ("UNVERIFIED", "TAINTED"), set(told["measures"])) == (True, {"receive"})
     assert "T02" in {finding["rule"] for finding in told["findings"] if finding["state"] == "unverified"}
+
+
+@pytest.fixture(scope="module")
+def sharing(tmp_path_factory):
+    """A disk whose file system makes reflinks."""
+    yield from loop_disk(tmp_path_factory.mktemp("sharing"), filesystem="xfs")
+
+
+COPY = "import os; os.copy_file_range(os.open('data', 0), os.open('out', 65), os.stat('data').st_size)"
+
+
+@each(
+    "script kind",
+    ("cp --reflink=always data out", "shared extents"),
+    (f'{PYTHON} -c "{COPY}"', "shared extents"),
+    (f"fallocate -l {SIZE} out", "preallocated"),
+    (f"truncate -s {SIZE} out", "holes"),
+    (f"truncate -s {SIZE} thin; cp --sparse=always thin out; rm thin", "holes"),
+    ("ln data out", "another name"),
+    ("cp --reflink=never data out", ""),
+)
+def test_a_file_that_grows_without_data_is_not_written(sharing, script, kind):
+    with contextlib.suppress(FileNotFoundError):
+        (sharing / "out").unlink()
+    told = stat(sharing, "sh", "-c", f"{script}; : out", before=("--claim", "load=closed"))
+    claimed = stat(sharing, "sh", "-c", f"rm out; {script}; : out", before=("--claim", "durability=stable-media"))
+    grown = [one for one in told["findings"] if one["rule"] == "D09"]
+    if kind:
+        assert "write" not in told["measures"]
+        assert kind in grown[0]["statement"]
+        assert "D09" in failed(claimed)
+        assert claimed["verdict"] == "INVALID"
+    else:
+        assert file_bytes(told)[1] == pytest.approx(SIZE, abs=NEAR)
+        assert "D09" not in failed(claimed)
 
 
 def test_each_socket_call_is_counted_once_and_a_peek_is_none():

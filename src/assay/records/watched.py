@@ -73,6 +73,26 @@ class OpenedFile:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FileGrowth:
+    """A file that the command made or made longer, and what of it is no data of its own after the drain."""
+
+    path: str
+    bytes: int
+    hole_bytes: int = 0
+    unwritten_bytes: int = 0
+    """Allocated and never written."""
+    shared_bytes: int = 0
+    """In extents of other files, too."""
+    linked_bytes: int = 0
+    """Of a file that was there before and got a further or another name."""
+
+    @property
+    def empty_bytes(self) -> int:
+        """How much longer it is without data."""
+        return min(self.bytes, self.hole_bytes + self.unwritten_bytes + self.shared_bytes + self.linked_bytes)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Lived:
     """A call of a tool in a script, as its process was met in the tree while it ran. Times are relative to the exec."""
 
@@ -116,6 +136,8 @@ class Watched:
     account: TreeAccount | None
     account_missing: str | None
     files: tuple[OpenedFile, ...]
+    grown: tuple[FileGrowth, ...] = ()
+    """Files that were made, made longer or named anew, as far as their former size is known."""
     files_missing: str | None
     """Why it is not known which files were touched, or not of all."""
     drain_ns: int | None

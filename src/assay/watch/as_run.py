@@ -22,6 +22,7 @@ from assay.records import (
     EngineCost,
     Experiment,
     Factor,
+    FileGrowth,
     HostClock,
     Measure,
     Observations,
@@ -93,7 +94,9 @@ OBSERVED = "observed"
 """Where the figures come from when the tool tells none; a value of the knob `parse`."""
 UNCOUNTED = "uncounted"
 """A value of the knob `calls`: what the calls moved does not tell what was asked of files."""
-PAGES, PROCESS = (Origin(host=HOST, phase=PHASE, source="tree", layer=layer) for layer in ("page_cache", "process"))
+PAGES, PROCESS, FILES = (
+    Origin(host=HOST, phase=PHASE, source="tree", layer=layer) for layer in ("page_cache", "process", "growth")
+)
 SAMPLE = "page_cache.sample."
 """The fact that a sample of the files was looked at: here every written file is known, so none stands for others."""
 
@@ -290,7 +293,19 @@ def added(watched: Watched) -> Iterator[Series]:
     for one in watched.files:
         if one.written and one.dirty_bytes is not None and f"path:{one.path}" not in known:
             yield gauge(PAGES, f"path:{one.path}", "dirty_bytes", "bytes", [(watched.elapsed_ns, one.dirty_bytes)])
+    for growth in watched.grown:
+        yield from of_growth(growth, watched.elapsed_ns)
     seen = any(True for _ in watched.observations.over_time(PHASE, "process", "cancelled_write_bytes"))
     if watched.account is not None and not seen:
         points = [(0, 0), (watched.elapsed_ns, watched.account.cancelled_write_bytes)]
         yield gauge(PROCESS, ABSOLUTE, "cancelled_write_bytes", "bytes", points)
+
+
+def of_growth(growth: FileGrowth, at_ns: int) -> Iterator[Series]:
+    """Yield how much longer a file became, and what stands there in place of data."""
+    whole, rest = growth.bytes, growth.bytes
+    yield gauge(FILES, f"path:{growth.path}", "grown_bytes", "bytes", [(at_ns, whole)])
+    for metric in ("linked_bytes", "shared_bytes", "unwritten_bytes", "hole_bytes"):
+        part = min(rest, getattr(growth, metric))
+        rest -= part
+        yield gauge(FILES, f"path:{growth.path}", metric, "bytes", [(at_ns, part)])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from assay.records import Claim, Direction, Durability, Measure, Tier
-from assay.watch.reports import SIDES, SOCKETS
+from assay.watch.reports import GROW, SIDES, SOCKETS
 
 WORKLOAD = "stat"
 FIGURES = ("bytes_per_s", "ops_per_s", "latency_mean_ns", "elapsed_ns", "bytes", "count")
@@ -66,6 +66,8 @@ def direction_of(operation: str) -> Direction:
     """Return which way an operation moves data, by its name; what moves none that is known works on metadata."""
     if operation.startswith(REQUESTS):
         return Direction.REQUEST
+    if operation == GROW:
+        return Direction.WRITE
     if operation in SOCKETS:
         return SOCKETS[operation]
     return next((direction for side, direction in reversed(SIDES.items()) if side in operation), Direction.METADATA)

@@ -19,7 +19,7 @@ from assay.catalogue import Evidence, Host, Observer, Watch, find, watching
 from assay.hosts import spawn
 from assay.records import Edge, Fact, FactClass, Place, Reading, Server, Snapshot, Subject, Watched, When
 from assay.sampler import Sampler, facts, roll_call
-from assay.watch import files, process_tree, traces
+from assay.watch import files, growth, process_tree, traces
 from assay.watch import relay as forwarded
 from assay.watch.execution import Execution, Preparation, WatchRequest, concluded, settle
 from assay.watch.relay import StreamCopy
@@ -58,6 +58,8 @@ def watch(host: Host, ask: WatchRequest) -> Watched:
             life = _lived(stage, sampler, signals, listening)
             found = files.merged(stage.was, {**life.tracker.opened_files(), **_still_open(stage)})
             after = settle(host, sampler, stage.was, found, _of_pages(stage))
+            since_ns = time.time_ns() - (time.monotonic_ns() - life.t0_ns)
+            after = dataclasses.replace(after, grown=growth.grown(stage.was, after.files, since_ns))
         ended = _facts(stage, When.AFTER)
     seen = (sampler.seen(PHASE, life.t0_ns), (Evidence(missing=missing), begun, ended))
     return concluded(stage, life, after, seen, began_cpu_ns)

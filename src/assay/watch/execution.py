@@ -17,6 +17,7 @@ from assay.hosts.exits import CUT_BYTES
 from assay.records import (
     Direction,
     Edge,
+    FileGrowth,
     Gap,
     Observations,
     OpenedFile,
@@ -183,6 +184,7 @@ class Aftermath:
     drained_bytes: int | None
     late: tuple[Sampler, ...]
     """What looked at the files that were not known beforehand."""
+    grown: tuple[FileGrowth, ...] = ()
 
     def evidence(self, phase: str, t0_ns: int) -> Iterator[Evidence]:
         """Yield what the late looks saw, without what those looks cost."""
@@ -257,6 +259,7 @@ def concluded(
         account=account,
         account_missing=None if account is not None else NO_ACCOUNT,
         files=after.files,
+        grown=after.grown,
         files_missing=files_missing(life, account, after),
         drain_ns=after.drain.took_ns if after.drain else None,
         drained_bytes=after.drained_bytes,

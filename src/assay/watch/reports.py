@@ -22,6 +22,8 @@ from assay.watch.invocations import PROGRAM_WORDS
 PHASE = "stat.command"
 """The one phase of a watched command."""
 SIDES = {"read": Direction.READ, "write": Direction.WRITE}
+GROW = "grow"
+"""The operation of files that become longer without data."""
 RECEIVE, SEND = "receive", "send"
 SOCKETS = {RECEIVE: Direction.RECEIVE, SEND: Direction.SEND}
 """What goes through sockets."""
@@ -37,6 +39,8 @@ def observed(watched: Watched, *, fed: bool = False) -> dict[str, float]:
     if account is None or account.lost or seconds <= 0:
         return dict(of_devices(watched, seconds))
     found: dict[str, float] = {}
+    if grown_bytes(watched, account):
+        found[f"{GROW}.elapsed_ns"] = float(watched.elapsed_ns)
     for side, seen in moved(watched, account, fed=fed).items():
         if seen >= LEAST_BYTES:
             found |= {
@@ -65,6 +69,8 @@ def busiest(watched: Watched, unit: str, *, fed: bool) -> str:
         return "read"
     sides = moved(watched, account, fed=fed)
     most = max(sides, key=lambda side: sides[side])
+    if grown_bytes(watched, account) > sides[most]:
+        return "write"
     if not sides[most]:
         return "write" if account.wchar > account.rchar else "read"
     return "request" if most in SOCKETS and unit not in UNITS[Unit.BYTES_PER_S] and unit not in UNITS[Unit.BYTES] else most
@@ -75,7 +81,9 @@ def read_bytes(watched: Watched, account: TreeAccount, *, fed: bool) -> int:
 
     A command that is `fed` has a pipe as standard input: what its calls moved beyond storage may have come from there.
     """
-    calls, storage = account.rchar, account.read_bytes
+    shared = sum(one.shared_bytes for one in watched.grown)
+    copied = shared if account.wchar >= shared else 0  # copy_file_range(2) counts what it shares as read and written
+    calls, storage = max(0, account.rchar - copied), account.read_bytes
     if fed or (account.kinds is None and may_receive(watched)):
         calls = storage
     elif account.kinds is not None:
@@ -89,10 +97,22 @@ def read_bytes(watched: Watched, account: TreeAccount, *, fed: bool) -> int:
 def written_bytes(watched: Watched, account: TreeAccount) -> int:
     """Return what was written to files: dirtied, and no more than the counted calls; pipes and terminals are none.
 
-    Where nothing is charged as dirtied (memory file systems, some network ones) the files that were written tell.
+    Where nothing is charged as dirtied (memory file systems, some network ones) the files that were written tell, without what
+    made them longer without data.
     """
-    storage = account.write_bytes or sum(one.size_bytes for one in watched.files if one.written)
-    return min(account.wchar, storage) if account.wchar >= LEAST_BYTES else storage
+    counted = account.wchar >= LEAST_BYTES
+    empty = sum(one.empty_bytes for one in watched.grown)
+    named = {one.path for one in watched.grown if one.linked_bytes}
+    sizes = sum(one.size_bytes for one in watched.files if one.written and one.path not in named)
+    uncounted = sizes if not empty else sum(one.bytes for one in watched.grown)
+    storage = account.write_bytes or max(0, (sizes if counted else uncounted) - empty)
+    return min(account.wchar, storage) if counted else storage
+
+
+def grown_bytes(watched: Watched, account: TreeAccount) -> int:
+    """Return how much longer files became without data, where that is most of what happened to files."""
+    empty = sum(one.empty_bytes for one in watched.grown)
+    return empty if empty >= LEAST_BYTES and empty > written_bytes(watched, account) else 0
 
 
 REMOTE = re.compile(r"(?:^|\s)(?:[a-z0-9+]+://|(?:[\w.-]+@)?[\w.-]{2,}:\S|//[\w.-]+/)")

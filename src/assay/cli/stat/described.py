@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay import measures
 from assay.cli.stat.execution import JudgedExecution
-from assay.evidence import rungs
+from assay.evidence import growth, rungs
 from assay.records import Direction, Verdict
 from assay.units import Unit
 from assay.watch.as_run import place_of
@@ -40,7 +40,16 @@ def transfers(execution: JudgedExecution) -> Iterator[str]:
             yield f"{text}{read_from(found.hit_share, device)}"
         else:
             yield f"{text}{written_to(execution, destination(execution, known))}"
+    yield from longer(execution)
     yield from other_kinds(execution)
+
+
+def longer(execution: JudgedExecution) -> Iterator[str]:
+    """Yield how much longer files became without data."""
+    (phase,), seen = execution.external.run.phases, execution.external.observations
+    found = growth.of_files(phase, seen)
+    if found is not None and found.empty_bytes >= LEAST_BYTES:
+        yield f"files {bytes_text(found.empty_bytes)} longer without data ({', '.join(found.kinds)})"
 
 
 def other_kinds(execution: JudgedExecution) -> Iterator[str]:
