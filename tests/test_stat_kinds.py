@@ -3,19 +3,26 @@
 import contextlib
 import http.server
 import os
+import shlex
 import shutil
 import socket
 import threading
+from pathlib import Path
 
 import pytest
 
+import assay
 from assay.hosts import socket_bytes
+from assay.hosts.local import Local
 from stage.rows import each
-from stage.stat_stage import MIB, PYTHON, SIZE, failed, loop_disk, root, stat, warm
+from stage.stat_stage import MIB, PYTHON, SIZE, cold, failed, loop_disk, root, stat, warm
 
 pytestmark = root
 NEAR = 2 * MIB
 """Libraries, headers of requests."""
+LEAST = 1 << 19
+ENGINE = Path(assay.__file__).parent / "bin" / "assay-engine"
+"""A program of several megabytes."""
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +97,27 @@ def test_no_layer_of_storage_is_claimed_of_what_a_socket_brought(disk, port, tie
     assert "T02" in {finding["rule"] for finding in told["findings"] if finding["state"] == "unverified"}
 
 
+READ = "./program --version > /dev/null; dd if=data of=/dev/null bs=1M iflag=direct status=none"
+
+
+@pytest.mark.parametrize("where", ["beside the data", "elsewhere"])
+def test_what_a_cold_program_reads_of_itself_is_no_data(disk, tmp_path, where):
+    program = (disk if where == "beside the data" else tmp_path) / "program"
+    shutil.copy(ENGINE, program)
+    for path in (program, disk / "data"):
+        cold(path)
+    told = stat(disk, "sh", "-c", READ.replace("./program", str(program)), before=("--claim", "tier=device"))
+    assert cached_bytes(program) > LEAST
+    assert told["ladder"]["storage"]["read_bytes"] == pytest.approx(SIZE, abs=LEAST)
+    assert {"T01", "E05"}.isdisjoint(one["rule"] for one in told["findings"] if one["state"] in ("fail", "unverified"))
+    warm(disk / "data")
+
+
+def cached_bytes(path):
+    found = Local().syscalls.cachestat(str(path))
+    return found.cached * found.page_bytes
+
+
 @pytest.fixture(scope="module")
 def sharing(tmp_path_factory):
     """A disk whose file system makes reflinks."""
@@ -105,15 +133,16 @@ COPY = "import os; os.copy_file_range(os.open('data', 0), os.open('out', 65), os
     (f'{PYTHON} -c "{COPY}"', "shared extents"),
     (f"fallocate -l {SIZE} out", "preallocated"),
     (f"truncate -s {SIZE} out", "holes"),
-    (f"truncate -s {SIZE} thin; cp --sparse=always thin out; rm thin", "holes"),
+    (f"sh -c 'truncate -s {SIZE} thin; cp --sparse=always thin out; rm thin'", "holes"),
     ("ln data out", "another name"),
     ("cp --reflink=never data out", ""),
 )
 def test_a_file_that_grows_without_data_is_not_written(sharing, script, kind):
     with contextlib.suppress(FileNotFoundError):
         (sharing / "out").unlink()
-    told = stat(sharing, "sh", "-c", f"{script}; : out", before=("--claim", "load=closed"))
-    claimed = stat(sharing, "sh", "-c", f"rm out; {script}; : out", before=("--claim", "durability=stable-media"))
+    told = stat(sharing, *shlex.split(script), before=("--claim", "load=closed"))
+    (sharing / "out").unlink()
+    claimed = stat(sharing, *shlex.split(script), before=("--claim", "durability=stable-media"))
     grown = [one for one in told["findings"] if one["rule"] == "D09"]
     if kind:
         assert "write" not in told["measures"]

@@ -51,6 +51,12 @@ class TreeAccount:
     lost: int = 0
     """How many were seen to exist and could not be collected; any makes the totals a lower bound."""
     lost_reason: str | None = None
+    own_read_bytes: int = 0
+    """What its programs made storage read of themselves (libraries), which `read_bytes` does not have."""
+    doubtful_read_bytes: int = 0
+    """Of `read_bytes` what may be of further program files, whose former state is not known."""
+    beside_data_read_bytes: int = 0
+    """Of the doubtful ones on disks that hold data, too."""
     kinds: OtherKinds | None = None
     """What it moved that is of no file; None where nobody can tell."""
 

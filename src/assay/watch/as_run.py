@@ -293,6 +293,9 @@ def added(watched: Watched) -> Iterator[Series]:
     for one in watched.files:
         if one.written and one.dirty_bytes is not None and f"path:{one.path}" not in known:
             yield gauge(PAGES, f"path:{one.path}", "dirty_bytes", "bytes", [(watched.elapsed_ns, one.dirty_bytes)])
+    if watched.account is not None and watched.account.beside_data_read_bytes:
+        doubtful = [(watched.elapsed_ns, watched.account.beside_data_read_bytes)]
+        yield gauge(PROCESS, ABSOLUTE, "doubtful_read_bytes", "bytes", doubtful)
     for growth in watched.grown:
         yield from of_growth(growth, watched.elapsed_ns)
     seen = any(True for _ in watched.observations.over_time(PHASE, "process", "cancelled_write_bytes"))

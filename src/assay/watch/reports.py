@@ -91,7 +91,9 @@ def read_bytes(watched: Watched, account: TreeAccount, *, fed: bool) -> int:
         calls = max(storage, calls - account.kinds.read_bytes - unsure)
     elif has_pipes(watched.argv):
         calls = max(storage, calls - max(0, account.wchar - account.write_bytes))
-    return storage if storage and calls - storage <= LEAST_BYTES else calls
+    seen = storage if storage and calls - storage <= LEAST_BYTES else calls
+    sure = storage - account.doubtful_read_bytes
+    return sure if seen == storage and sure < LEAST_BYTES else seen
 
 
 def written_bytes(watched: Watched, account: TreeAccount) -> int:
