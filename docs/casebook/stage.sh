@@ -87,3 +87,18 @@ directory() {
 	slapadd -q -f slapd.conf -l people.ldif
 	start slapd -f slapd.conf -h ldap://127.0.0.1:3899 -d 0
 }
+
+# Reports of tools with these figures, as their threads print them
+wrk_report() { # REQUESTS SECONDS RATE FAILED
+	printf 'Running %ss test @ http://10.0.0.1/\n  8 threads and 64 connections\n  Thread Stats   Avg      Stdev     Max   +/- Stdev\n' "${2%.*}"
+	printf '    Latency    53.39ms   30.83ms 371.49ms   76.14%%\n    Req/Sec   138.09     57.56   490.00     68.50%%\n'
+	printf '  %s requests in %ss, 4.52MB read\n%sRequests/sec:   %s\n' "$1" "$2" "$4" "$3"
+}
+db_bench_report() { # MICROS RATE SECONDS MB FOUND
+	echo "readrandom   :       $1 micros/op $2 ops/sec $3 seconds 100000 operations;   $4 MB/s ($5 of 100000 found)"
+}
+iperf3_report() { # MBYTES MBITS LOST
+	printf 'Connecting to host 10.0.0.1, port 5201\n[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams\n'
+	printf '[  5]   0.00-10.00  sec   358 MBytes   300 Mbits/sec  0.000 ms  0/268222 (0%%)  sender\n'
+	printf '[  5]   0.00-10.07  sec   %s MBytes  %s Mbits/sec  0.142 ms  %s  receiver\n\niperf Done.\n' "$1" "$2" "$3"
+}

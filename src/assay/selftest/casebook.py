@@ -34,7 +34,7 @@ from assay.terminal.output import Row, deliver, table
 
 VERB = "selftest-casebook"
 LIMIT_S = 120.0
-ANSWERING = ("stat", "check", "load", "run", "import", "compare")
+ANSWERING = ("stat", "check", "load", "run", "import", "audit", "compare")
 """The verbs whose answer is judged; of several the last."""
 HEADER = ("case", "lie", "verdict", "twin", "verdict", "s")
 NOISE = "N"
