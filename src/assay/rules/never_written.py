@@ -47,6 +47,9 @@ def check(case: TrialCase) -> Finding:
     if gone is not None and gone > case.thresholds["cancelled_share"] * written:
         return removed(case, gone, written)
     reached = taken(case, written)
+    elsewhere = to_no_file(case)
+    if gone is not None and not reached.unknown and elsewhere > case.thresholds["cancelled_share"] * written:
+        return aside(case, elsewhere, reached)
     observed = {"written_bytes": written, "cancelled_bytes": gone, "device_bytes": None if reached.unknown else reached.at_most}
     if reached.unknown or gone is None:
         lacking = reached.unknown or "removed bytes not counted (observer process_io)"
@@ -67,6 +70,27 @@ def written_bytes(case: TrialCase) -> float | None:
     requested = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     dirtied = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.WRITE)
     return requested or (dirtied.bytes if dirtied else None)
+
+
+def to_no_file(case: TrialCase) -> float:
+    """What the calls of a command that tells no bytes wrote beyond what became dirty; 0 where that is little."""
+    if not case.phase.values or ladder.reported_bytes(case.phase, Direction.WRITE):
+        return 0.0
+    calls, dirtied = (
+        ladder.passed(case.phase, case.observations, rung, Direction.WRITE) for rung in (Rung.SYSCALL, Rung.CLIENT_CACHE)
+    )
+    beyond = calls.bytes - dirtied.bytes if calls and dirtied and dirtied.bytes else 0.0
+    return beyond if beyond >= case.thresholds["least_bytes"] else 0.0
+
+
+def aside(case: TrialCase, elsewhere: float, reached: Reached) -> Finding:
+    """Calls that wrote more than became dirty: into pipes, or over dirty data. Nobody counted which."""
+    statement = (
+        f"Calls wrote {in_bytes(elsewhere)} more than became dirty: to pipes, sockets or a terminal, or over dirty data."
+        f" {reached.device} took {in_bytes(reached.at_most)} with the drain."
+    )
+    observed = {"beyond_dirtied_bytes": elsewhere, "device_bytes": reached.at_most}
+    return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
 
 
 def cancelled(case: TrialCase) -> float | None:

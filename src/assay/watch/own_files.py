@@ -77,9 +77,10 @@ def before(host: Host, argv: tuple[str, ...], directory: str) -> OwnFiles:
         places.add(directory)
     known: dict[FileId, int] = {}
     with contextlib.suppress(OSError):
-        for path in (*programs, *_libraries()) if host.syscalls is not None else ():
+        asked = host.syscalls
+        for path in (*programs, *_libraries()) if asked is not None else ():
             status = os.stat(path)  # noqa: PTH116 - many of them
-            found = host.syscalls.cachestat(path)
+            found = asked.cachestat(path)
             known[status.st_dev, status.st_ino] = found.cached * found.page_bytes
         return OwnFiles(cached=known, named=tuple(places))
     return OwnFiles(cached={}, named=tuple(places))
