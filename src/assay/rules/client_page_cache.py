@@ -176,7 +176,7 @@ def served_from_cache(case: TrialCase, hits: float, requested: float) -> Finding
     rate = f"; device rate {in_words(bound)}" if bound else ""
     detail = f"device share {measures.percent(1 - hits)}{rate}" if hits < 1 else "nothing came from the device"
     answered, label = "Answered by the client's page cache:", "warm read: page-cache bandwidth"
-    if knob(case, "direct") is True:
+    if knob(case, "direct") is True or knob(case, "asks_direct") is True:
         answered, label = "Direct reads bypass the client's page cache, yet", "direct read without storage I/O"
     elif hits < MOSTLY:
         label, detail = MIXTURE, shares(hits) + rate

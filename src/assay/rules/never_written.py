@@ -145,20 +145,32 @@ def removed(case: TrialCase, gone: float, written: float) -> Finding:
 def absorbed(case: TrialCase, reached: Reached, written: float) -> Finding:
     """Overwritten in memory: the device was asked for a part of it only."""
     share, stable = reached.at_most / written, case.claim.durability is Durability.STABLE_MEDIA
+    cause, label = absorber(case, written)
     otherwise = Severity.QUALIFIES if stable else Severity.NOTES
     return found(
         RULE,
         case,
         State.FAIL,
         f"{reached.device} took {in_bytes(reached.at_most)} of {in_bytes(written)} written"
-        f" ({measures.percent(share)}, drain included): the rest was overwritten in memory.",
+        f" ({measures.percent(share)}, drain included): {cause}.",
         severity=Severity.INVALIDATES if claimed(case) else otherwise,
         part=RULE.part if claimed(case) or not stable else "durability",
         observed={"written_bytes": written, "device_bytes": reached.at_most, "reached_share": share},
         bound=at_most(case, share),
-        relabel="write into memory: data overwritten before write-back",
+        relabel=label,
         detail=f"{measures.percent(share)} reached {reached.device}",
     )
+
+
+def absorber(case: TrialCase, written: float) -> tuple[str, str]:
+    """What took the writes in place of the device, and the label: the kernel charges nothing for file systems in memory."""
+    calls, dirtied = (
+        ladder.passed(case.phase, case.observations, rung, Direction.WRITE) for rung in (Rung.SYSCALL, Rung.CLIENT_CACHE)
+    )
+    counted = calls is not None and calls.raw_bytes >= case.thresholds["reached_share"] * written
+    if counted and dirtied is not None and dirtied.raw_bytes < case.thresholds["cancelled_share"] * written:
+        return "nothing of it became dirty for a device, as on a file system in memory", "write into a file system in memory"
+    return "the rest was overwritten in memory", "write into memory: data overwritten before write-back"
 
 
 RULE = Rule(

@@ -172,6 +172,8 @@ def printed(reported: Reported) -> dict[str, float]:
 def experiment_of(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...], *, counted: bool) -> Experiment:
     """Return the command as an experiment: one target, one workload, no factor that varies."""
     knobs: dict[str, Value] = {"argv": watched.argv, "parse": reported.tool if reported else OBSERVED}
+    if reports.asks_direct(watched.argv):
+        knobs["asks_direct"] = True
     if not counted:
         knobs["calls"] = UNCOUNTED
     return Experiment(

@@ -314,6 +314,22 @@ def tools(argv: Sequence[str]) -> Iterator[tuple[Parser, tuple[str, ...]]]:
                 yield parser, one
 
 
+def uses(argv: Sequence[str], words: str) -> bool:
+    """Return whether a command has an argument, also as two words or as one of several values."""
+    name, equals, value = words.partition("=")
+    at = [place for place, word in enumerate(argv) if word.partition("=")[0] == name]
+    if not equals:
+        return bool(at)
+    given = (argv[place].partition("=")[2] or (argv[place + 1] if place + 1 < len(argv) else "") for place in at)
+    return any(value in one.split(",") for one in given)
+
+
+def asks_direct(argv: Sequence[str]) -> bool:
+    """Return whether the tools were told to read past the page cache."""
+    found = [(parser.direct, one) for parser, one in tools(argv) if parser.direct]
+    return bool(found) and all(uses(one, words) for words, one in found)
+
+
 def presumed(argv: Sequence[str]) -> tuple[str, Tier] | None:
     """Return the first tool whose figures are taken for the speed of a layer, and that layer; None where there is none."""
     found = ((parser.name.partition("_")[0], parser.tier(one)) for parser, one in tools(argv))
