@@ -193,6 +193,8 @@ def without_phase(subject: str, run: Run, measure: Measure) -> Verdict:
 def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...]) -> Verdict:
     """State, label, correction and bound from the findings of one measure."""
     state = state_of(findings, required_rules(case.claim, case.direction))
+    if figure is None:  # of what has no value nothing is confirmed
+        state = worst((state, VerdictState.UNVERIFIED))
     return Verdict(
         subject=case.subject,
         run=case.run.id,

@@ -22,9 +22,10 @@ from assay.evidence import rungs
 from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Verdict, VerdictState
 from assay.rulekit.soundness import required_rules
 from assay.units import Unit
+from assay.watch import reports
 from assay.watch.as_run import ended, place_of, used_places
 from assay.watch.invocations import in_turn
-from assay.watch.reports import SIDES, tools
+from assay.watch.reports import SIDES, tools, uses
 
 MOST_LINES = 12
 INDENT = 11
@@ -148,7 +149,7 @@ def corrected(verdict: Verdict) -> Iterator[str]:
     """The figure with the drain charged or what a cache answered taken out, or the bounds where that is all that is known."""
     bound = verdict.bound
     if verdict.corrected == 0:
-        yield "storage read nothing: all came from memory"
+        yield "storage read nothing"
     elif verdict.corrected is not None:
         most = "at most " if bound is not None and bound.low is None and bound.high is not None else ""
         yield f"corrected {most}{measures.with_unit(verdict.corrected, verdict.unit)}"
@@ -166,7 +167,8 @@ def ladder_lines(execution: JudgedExecution, direction: Direction) -> Iterator[s
     if max(found.storage or 0, (found.application or 0) if judged else 0) < LEAST_BYTES:
         return  # what goes to a pipe or to nowhere is on no ladder
     hits = found.hit_share if direction is Direction.READ else None
-    answered = "" if hits is None else f" (page cache hits {measures.percent(hits)})"
+    how = "without storage" if reports.asks_direct(execution.watched.argv) else "page cache hits"
+    answered = "" if hits is None else f" ({how} {measures.percent(hits)})"
     layer = "dirtied" if direction is Direction.WRITE else "storage reads"
     uncounted = (found.calls or 0) < MOSTLY * (found.application or 0)
     steps = [
@@ -244,12 +246,22 @@ def remedy(execution: JudgedExecution, finding: Finding) -> str:
         return f" Use: assay stat --observe {','.join(finding.observers)}" if finding.observers else ""
     rule = next(rule for rule in catalogue.rules_of(Scope.TRIAL) if rule.id == finding.rule)
     advice = (rule.at_shell if finding.advice == rule.advice else None) or finding.advice or ""
-    own = (
-        (getattr(parser, MENDS[finding.meaning]) if finding.meaning in MENDS else "", parser.name)
-        for parser, _ in tools(execution.watched.argv)
-    )
-    option = next((f"`{words}` of {name.partition('_')[0]}" for words, name in own if words), None)
+    kind = MENDS.get(finding.meaning) if finding.meaning is not None else None
+    found = [(getattr(parser, kind), parser.name, argv) for parser, argv in tools(execution.watched.argv)] if kind else []
+    own = [one for one in found if one[0]]
+    if kind and own and all(uses(argv, words) for words, _, argv in own):
+        return f" {USED[kind].format(words=own[0][0])}"
+    option = next((f"`{words}` of {name.partition('_')[0]}" for words, name, argv in own if not uses(argv, words)), None)
     return f" {advice}{f' Or use {option}.' if option else ''}" if advice or option else ""
+
+
+USED = {
+    "direct": "`{words}` was used: look for what answers such reads without storage: holes and preallocated space (T06), "
+    "compression (T07), a file system in memory or in user space.",
+    "flush": "`{words}` was used: look for where the data went: a file system in memory, an upper layer of overlay, "
+    "another device.",
+}
+"""What to do where the argument that mends it was given."""
 
 
 def unknown(execution: JudgedExecution, verdict: Verdict) -> Iterator[Finding]:
