@@ -11,6 +11,9 @@ from assay.catalogue import ComparisonCase, TrialCase, find, names
 from assay.evidence import served
 from assay.records import Action, Claim, Direction, Durability, Tier
 
+WITHOUT_STORAGE = ("net", "null")
+"""Engines whose operations reach no file, at neither end."""
+
 
 def lookups(case: TrialCase) -> Mapping[str, tuple[str, ...]]:
     """The operations of the case's workload that only read metadata, as the workload declares them."""
@@ -62,6 +65,12 @@ def power_cuts(case: TrialCase) -> tuple[int, ...]:
         for event in spec.events
         if event.action is Action.POWER and case.phase.name == f"{spec.name}.{event.phase}"
     )
+
+
+def feels_storage(case: TrialCase) -> bool:
+    """Whether storage can make the load slower: bytes between two ends of the lab, and an engine that moves none, touch none."""
+    kind = workload_kind(case)
+    return kind not in names("workloads") or find("workloads", kind).engine not in WITHOUT_STORAGE
 
 
 def rests_on_storage(claim: Claim) -> bool:

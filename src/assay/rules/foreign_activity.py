@@ -34,6 +34,7 @@ from assay.evidence import ladder
 from assay.measures.figures import charges_drain
 from assay.records import ABSOLUTE, Direction, Finding, HostRole, Rung, Scope, Severity, State
 from assay.rulekit import noise
+from assay.rulekit.applicability import feels_storage
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -168,8 +169,8 @@ def beyond(case: TrialCase, way: Direction, step: ladder.LadderStep | None) -> f
 
 
 def at_device(case: TrialCase) -> dict[Direction, ladder.LadderStep | None]:
-    """What passed the target's lowest device each way; nothing on a load host that the target is not on."""
-    ways = WAYS if case.holds_target else ()
+    """What passed the target's lowest device each way; nothing where the target is not, and of a load that feels no storage."""
+    ways = WAYS if case.holds_target and feels_storage(case) else ()
     return {way: ladder.passed(case.phase, case.observations, Rung.LOWEST_DEVICE, way) for way in ways}
 
 

@@ -5,7 +5,7 @@ wire has a device behind it (/sys/class/net/X/device). A client in a network nam
 Two hosts with equal boot ids are one machine. Between two machines a bond, a bridge or a tunnel leaves the machine too.
 - path = wire: invalid if the path stays on this machine, or if less than `wire_share` of the clients' bytes passed the
   interface.
-- path = loopback: pass on this machine, qualified if the path leaves it.
+- path = loopback: pass on this machine if the bytes passed it, qualified if the path leaves it.
 - path = emulated: pass if the bytes passed the lab's own line (target `line`), invalid over the loopback or a device, else
   unverified. A line under path = wire is invalid.
 - No claim: a note if the path stays on this machine.
@@ -25,6 +25,8 @@ from assay.records import Direction, Finding, Path, Rung, Scope, Severity, State
 from assay.rulekit.findings import Figures, found
 
 BOOT = "host.boot"
+END, SPACES = "end_network", "end_network.spaces."
+"""Layer of the counters of the ends' namespaces; before the name of a phase: which processes are in which."""
 MOVING = (Direction.READ, Direction.WRITE, Direction.SEND, Direction.RECEIVE)
 SAME_HOST = "same host: client and server share CPUs and memory bandwidth"
 
@@ -35,8 +37,8 @@ class ClientRoute:
 
     interface: str
     kind: str
-    inside: bool
-    """Whether the clients are in a network namespace of their own, whose counters nobody reads."""
+    apart: bool | None
+    """Whether the clients are in a network namespace of their own; None where that is not known."""
 
 
 def applies(case: TrialCase) -> str | None:
@@ -71,7 +73,7 @@ def by_interface(case: TrialCase) -> Finding:
     observed = {"interface": way.interface, "kind": way.kind, "passed_bytes": carried, "payload_bytes": data}
     if not crosses:
         text = f"Clients reach the server through {way.interface} ({way.kind}), so nothing left this machine{amount}"
-        return stayed(case, text, observed)
+        return unreached(case, way, carried, observed) or stayed(case, text, observed)
     if case.claim.path is Path.WIRE and carried is not None and data and carried < case.thresholds["wire_share"] * data:
         limit = measures.percent(case.thresholds["wire_share"])
         statement = f"Wire claimed, but hardly any of the clients' bytes passed {way.interface} (limit {limit})."
@@ -79,9 +81,26 @@ def by_interface(case: TrialCase) -> Finding:
     return left(case, way, f"Clients reach the server through {way.interface}, {behind(way)}", amount, observed)
 
 
+def unreached(case: TrialCase, way: ClientRoute, carried: float | None, observed: Figures) -> Finding | None:
+    """The loopback is claimed, and the bytes did not pass it, or nobody counted them; None where they did."""
+    if case.claim.path is not Path.LOOPBACK:
+        return None
+    if carried is None:
+        statement = (
+            f"Loopback claimed, and the server is reached through {way.interface}; whether bytes passed it was not counted."
+        )
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed, lacking=("L4.read", "network.loopback_bytes"))
+    least = case.thresholds["wire_share"] * (payload(case) or 0.0)
+    if carried > 0 and carried >= least:
+        return None
+    limit = measures.percent(case.thresholds["wire_share"])
+    statement = f"Loopback claimed, but hardly any of the clients' bytes passed {way.interface} (limit {limit})."
+    return found(RULE, case, State.FAIL, statement, observed=observed, relabel=f"traffic outside {way.interface}")
+
+
 def made(case: TrialCase, line: str) -> Finding:
     """Clients and server are joined by the lab's own line: a pass where that is claimed, decisive where a wire is."""
-    carried, data = over_line(case), payload(case)
+    carried, data = over_line(case), arrived(case)
     observed = {"interface": line, "kind": "emulated", "passed_bytes": carried, "payload_bytes": data}
     text = f"Clients reach the server through a path that the lab emulates ({line})"
     if case.claim.path is not Path.EMULATED:
@@ -131,19 +150,19 @@ def left(case: TrialCase, way: ClientRoute, text: str, amount: str, observed: Fi
         return found(
             RULE, case, State.FAIL, text, severity=Severity.QUALIFIES, observed=observed, relabel=f"over {way.interface}"
         )
-    if case.claim.path is Path.WIRE and not amount and not way.inside:
+    if case.claim.path is Path.WIRE and not amount:
         return found(RULE, case, State.UNVERIFIED, f"{text}; whether their bytes passed it was not counted.", observed=observed)
     return found(RULE, case, State.PASS, f"{text}{amount}.", observed=observed)
 
 
 def way_of(case: TrialCase) -> ClientRoute | None:
     """The interface and its kind as the clients' namespace, else the lab's on that host, tells them; None where unknown."""
-    for keys, inside in ((f"{served.INSIDE_FACT}{case.phase.name}", True), ("", False)):
-        names = (keys, f"{keys}.kind") if inside else (served.ROUTE_FACT, served.KIND_FACT)
-        interface, kind = (case.observations.fact(name, host=case.host) for name in names)
-        if interface is not None and kind is not None:
-            return ClientRoute(interface=interface, kind=kind, inside=inside)
-    return None
+    own = f"{served.INSIDE_FACT}{case.phase.name}"
+    interface, kind, space = (case.observations.fact(name, host=case.host) for name in (own, f"{own}.kind", f"{own}.space"))
+    if interface is not None and kind is not None:
+        return ClientRoute(interface=interface, kind=kind, apart=None if space is None else space == "apart")
+    interface, kind = (case.observations.fact(name, host=case.host) for name in (served.ROUTE_FACT, served.KIND_FACT))
+    return None if interface is None or kind is None else ClientRoute(interface=interface, kind=kind, apart=False)
 
 
 def is_one_machine(case: TrialCase) -> bool | None:
@@ -166,7 +185,9 @@ def passed(case: TrialCase, way: ClientRoute, *, crosses: bool) -> float | None:
     """Bytes both ways on the client's interface (L3), or for one that never leaves the machine on the server's (L4)."""
     both = (Rung.CLIENT_NIC, Rung.SERVER_NIC)
     rungs = (both[:1] if case.beyond is not None else both) if crosses else both[1:]
-    for rung in rungs if not way.inside else ():
+    if way.apart is not False:
+        return inside(case, way) if way.apart else None
+    for rung in rungs:
         each = [
             reading.bytes or 0
             for direction in (Direction.READ, Direction.WRITE)
@@ -175,12 +196,32 @@ def passed(case: TrialCase, way: ClientRoute, *, crosses: bool) -> float | None:
         ]
         if each:
             return float(sum(each))
-    return None
+    return (
+        None if crosses or way.interface != "lo" else ladder.host_rise(case.phase, case.observations, "network", "loopback_bytes")
+    )
+
+
+def inside(case: TrialCase, way: ClientRoute) -> float | None:
+    """Bytes both ways on the interface in the namespaces of the clients themselves; None where nobody counted them."""
+    fact = case.observations.fact(f"{SPACES}{case.phase.name}", host=case.host) or ""
+    pids = {str(client.pid) for client in case.phase.clients}
+    theirs = {name for name, *found in map(str.split, filter(None, fact.split("; "))) if pids & set(found)}
+    every = (one for metric in ("rx_bytes", "tx_bytes") for one in case.observations.over_time(case.phase.name, END, metric))
+    mine = (one for one in every if one.subject.partition("@")[::2] in {(name, way.interface) for name in theirs})
+    return ladder.total(ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in mine) if theirs else None
 
 
 def payload(case: TrialCase) -> float | None:
     """Bytes by the clients' own account, both directions together; None where they give none."""
     return sum(ladder.reported_bytes(case.phase, way) or 0.0 for way in MOVING) or None
+
+
+def arrived(case: TrialCase) -> float | None:
+    """Bytes by the account of the ends that received them where these are the lab's own: a path may drop what was sent."""
+    taken = sum(total.bytes for one in case.phase.servers for total in one.operations if total.operation == "receive")
+    sent = ladder.reported_bytes(case.phase, Direction.SEND) or 0.0
+    whole = payload(case)
+    return whole if whole is None or not case.phase.servers else whole - max(0.0, sent - taken)
 
 
 def stayed(case: TrialCase, way: str, observed: Figures) -> Finding:
@@ -204,7 +245,16 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="path",
-    reads=("fact:target.server.route", "fact:target.server.route_kind", "fact:host.boot", "L3.read", "L4.read"),
+    reads=(
+        "fact:target.server.route",
+        "fact:target.server.route_kind",
+        "fact:host.boot",
+        "L3.read",
+        "L4.read",
+        "network.loopback_bytes",
+        "end_network.rx_bytes",
+        "line.delivered_bytes",
+    ),
     applies=applies,
     check=check,
     about=About.EACH_LOAD_HOST_WITH_TARGET,
