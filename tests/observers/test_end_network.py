@@ -22,7 +22,7 @@ def space(drops=0, again=0, dsacks=0, interface_drops=0, pids=(100,)):
     return {
         "pids": list(pids),
         "snmp": f"Tcp: OutSegs RetransSegs\nTcp: 1000 {again}\nUdp: InDatagrams OutDatagrams RcvbufErrors\nUdp: 50 60 {drops}\n",
-        "netstat": f"TcpExt: TCPDSACKRecv TCPSACKReorder TCPTSReorder\nTcpExt: {dsacks} 2 3\n",
+        "netstat": f"TcpExt: TCPDSACKRecv TCPDSACKRecvSegs TCPSACKReorder TCPTSReorder\nTcpExt: 1 {dsacks} 2 3\n",
         "dev": f"{HEAD} veth0: 0 0 0 {interface_drops} 0 0 0 0 0 0 0 0 0 0 0 0\n    lo: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
     }
 

@@ -28,7 +28,7 @@ COUNTERS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "udp_no_port": (("Udp:", "NoPorts"),),
     "tcp_sent_segments": (("Tcp:", "OutSegs"),),
     "tcp_retransmitted_segments": (("Tcp:", "RetransSegs"),),
-    "tcp_dsacks": (("TcpExt:", "TCPDSACKRecv"),),
+    "tcp_dsacks": (("TcpExt:", "TCPDSACKRecvSegs"),),
     "tcp_reorderings": (("TcpExt:", "TCPSACKReorder"), ("TcpExt:", "TCPTSReorder")),
     "tcp_out_of_order": (("TcpExt:", "TCPOFOQueue"),),
     "tcp_timeouts": (("TcpExt:", "TCPTimeouts"),),
@@ -36,6 +36,8 @@ COUNTERS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "tcp_closed_windows": (("TcpExt:", "TCPToZeroWindowAdv"),),
 }
 """Metric -> protocol and name of the counters that make it up; the first must be there."""
+OLDER = {("TcpExt:", "TCPDSACKRecvSegs"): ("TcpExt:", "TCPDSACKRecv")}
+"""Counters of Linux 5.11 and newer -> what stands in before: it counts reports, each of one segment or more."""
 DROPS = ("rx_drops", "tx_drops", "rx_errors", "tx_errors")
 BYTES = ("rx_bytes", "tx_bytes")
 
@@ -100,7 +102,7 @@ def pairs(text: object, where: str) -> dict[tuple[str, str], int]:
         if head != other or len(words) != len(values):
             raise EvidenceError(f"found lines {head!r} and {other!r} in net/{where}; expected names, then as many numbers")
         found |= {(head, word): number(value, f"net/{where}") for word, value in zip(words, values, strict=True)}
-    return found
+    return {**{name: found[older] for name, older in OLDER.items() if older in found}, **found}
 
 
 def of_interfaces(origin: Origin, space: str, looks: Sequence[tuple[int, Mapping[str, object]]]) -> Iterator[Series]:
