@@ -117,8 +117,8 @@ def cause(case: TrialCase, again: float) -> tuple[str, str]:
     if lost > dropped and heeds_loss:
         return f"the path lost {lost:,.0f}, and congestion control answers losses", "limited by packet loss"
     if dropped > lost:
-        return f"the queue of the path was full and dropped {dropped:,.0f}", f"{measures.percent(again)} sent again: a full queue"
-    return "a full queue, or a bad path", f"{measures.percent(again)} sent again: a full queue or a bad path"
+        return f"the queue of the path was full and dropped {dropped:,.0f}", "segments sent again: a full queue"
+    return "a full queue, or a bad path", "segments sent again: a full queue or a bad path"
 
 
 def by_line(case: TrialCase, metric: str) -> float:
