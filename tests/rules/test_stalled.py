@@ -83,8 +83,8 @@ def test_states():
             FAIL,
             NOTES,
             UNBOUNDED,
-            "pause of 3.10 s",
-            "from 3.9",
+            "a pause",
+            "3.10 s from 3.9",
         ),
         ("until the end", RULE.check(lively(noted(100, away=[(6, 10)]))), FAIL, NOTES, "came to its end to the end", "from 5.9"),
         (

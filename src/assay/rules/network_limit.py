@@ -47,7 +47,7 @@ def check(case: TrialCase) -> Finding:
     if again is not None and again > case.thresholds["sent_again_share"]:
         limit = measures.percent(case.thresholds["sent_again_share"])
         lost = f"TCP retransmitted {measures.percent(again)} of its segments (limit {limit})"
-        why, label = cause(case, again)
+        why, label = cause(case)
         return limited(case, f"{lost}: {why}.", label, observed)
     if link is not None and not both_ways(case):
         statement = "Only one direction of the server's interfaces was counted."
@@ -109,7 +109,7 @@ def sent_again(case: TrialCase) -> float | None:
     return max(0.0, again - (needless or 0.0)) / sent
 
 
-def cause(case: TrialCase, again: float) -> tuple[str, str]:
+def cause(case: TrialCase) -> tuple[str, str]:
     """Why segments were sent again, and the label: a flow that fills a short queue loses some, whatever the path is like."""
     lost, dropped = (by_line(case, name) for name in ("lost_segments", "dropped_segments"))
     ends = (one for client in (*case.phase.clients, *case.phase.servers) if client.net for one in client.net.connections)
