@@ -36,8 +36,8 @@ COUNTERS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "tcp_closed_windows": (("TcpExt:", "TCPToZeroWindowAdv"),),
 }
 """Metric -> protocol and name of the counters that make it up; the first must be there."""
-OLDER = {("TcpExt:", "TCPDSACKRecvSegs"): ("TcpExt:", "TCPDSACKRecv")}
-"""Counters of Linux 5.11 and newer -> what stands in before: it counts reports, each of one segment or more."""
+IN_SEGMENTS = {("TcpExt:", "TCPDSACKRecv"): ("TcpExt:", "TCPDSACKRecvSegs")}
+"""Counters of reports -> those of the segments in them, which newer kernels have."""
 DROPS = ("rx_drops", "tx_drops", "rx_errors", "tx_errors")
 BYTES = ("rx_bytes", "tx_bytes")
 
@@ -87,7 +87,11 @@ def of_protocols(origin: Origin, space: str, looks: Sequence[tuple[int, Mapping[
     """Yield the counters of UDP and TCP that this kernel has."""
     rows = [(at, {**pairs(raw.get("snmp"), "snmp"), **pairs(raw.get("netstat"), "netstat")}) for at, raw in looks]
     for metric, parts in COUNTERS.items():
-        points = [(at, sum(found.get(part, 0) for part in parts)) for at, found in rows if parts[0] in found]
+        points = [
+            (at, sum(found.get(IN_SEGMENTS.get(part, part), found.get(part, 0)) for part in parts))
+            for at, found in rows
+            if parts[0] in found
+        ]
         if points:
             yield counter(origin, space, metric, "count", points)
 
@@ -102,7 +106,7 @@ def pairs(text: object, where: str) -> dict[tuple[str, str], int]:
         if head != other or len(words) != len(values):
             raise EvidenceError(f"found lines {head!r} and {other!r} in net/{where}; expected names, then as many numbers")
         found |= {(head, word): number(value, f"net/{where}") for word, value in zip(words, values, strict=True)}
-    return {**{name: found[older] for name, older in OLDER.items() if older in found}, **found}
+    return found
 
 
 def of_interfaces(origin: Origin, space: str, looks: Sequence[tuple[int, Mapping[str, object]]]) -> Iterator[Series]:

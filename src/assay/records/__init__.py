@@ -147,4 +147,4 @@ from assay.records.scaling import (
     Shape,
     Use,
 )
-from assay.records.watched import OpenedFile, Stream, TreeAccount, Watched
+from assay.records.watched import FileGrowth, OpenedFile, OtherKinds, Stream, TreeAccount, Watched
