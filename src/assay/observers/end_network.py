@@ -28,7 +28,7 @@ COUNTERS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "udp_no_port": (("Udp:", "NoPorts"),),
     "tcp_sent_segments": (("Tcp:", "OutSegs"),),
     "tcp_retransmitted_segments": (("Tcp:", "RetransSegs"),),
-    "tcp_dsacks": (("TcpExt:", "TCPDSACKRecvSegs"),),
+    "tcp_dsacks": (("TcpExt:", "TCPDSACKRecv"),),
     "tcp_reorderings": (("TcpExt:", "TCPSACKReorder"), ("TcpExt:", "TCPTSReorder")),
     "tcp_out_of_order": (("TcpExt:", "TCPOFOQueue"),),
     "tcp_timeouts": (("TcpExt:", "TCPTimeouts"),),
