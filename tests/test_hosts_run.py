@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import time
 
@@ -221,3 +222,34 @@ def test_a_host_that_is_cut_off_is_lost_with_its_lease_and_named(bench, fleet):
     assert run["outcome"] == "partial"
     assert [client["host"] for client in run["phases"][0]["clients"]] == ["c.1"]
     assert clients_of(fleet[1]) == [], "its own lease has ended there, too"
+
+
+def test_a_number_of_hosts_as_the_factor_compares_what_took_part(bench, fleet):
+    """One host against two of three: the others' addresses are facts of no run, and neither arm has another machine."""
+    file = bench.write(line(list(fleet)), observers='"cpu", "clock", "environment"')
+    file.write_text(file.read_text().replace("repeats = 1", 'repeats = 2\ncompare = "hosts"') + "[factors]\nhosts = [1, 2]\n")
+    done = bench.run("run", "t.toml")
+    assert done.returncode in (0, 4), done.stderr
+    told = [json.loads(path.read_text()) for path in bench.home.glob("lab/*/trials/*/*/facts.json")]
+    assert {frozenset(fact["host"] for fact in one["facts"]) - {"local"} for one in told} == {
+        frozenset({"c.1"}),
+        frozenset({"c.1", "c.2"}),
+    }
+    assert "C01" not in done.stdout, done.stdout
+    assert "C05" not in done.stdout, done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("slapd"), reason="needs slapd")
+def test_a_directory_server_made_on_a_far_host_starts(bench, fleet):
+    hosts = "\n".join(
+        f'{name} = {{ via = "ssh", address = "{fleet[at].address}", {more} = true }}'
+        for at, (name, more) in enumerate({"s": "engine", "w": "load"}.items())
+    )
+    server = f'kind = "ldap_openldap"\nhost = "s"\naddress = "{fleet[0].address}"\nentries = 200'
+    text = bench.write(hosts).read_text()
+    text = re.sub(r'kind = "directory"\npath = .*\n', f"{server}\n", text).replace("null.ops_per_s", "search.ops_per_s")
+    load = 'kind = "ldap_load"\nmix = ["search 1"]\nattributes = ["uid"]\nduration = "0.5 s"\n'
+    (bench.home / "t.toml").write_text(re.sub(r'kind = "null"\nthink = .*\nduration = .*\n', load, text))
+    done = bench.run("run", "t.toml")
+    (run,) = bench.runs()
+    assert run["outcome"] == "finished", done.stderr
