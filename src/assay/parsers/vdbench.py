@@ -18,6 +18,19 @@ HEAD = re.compile(r"(?:.{1,40}\s)?interval\s+(i/o\s+MB/sec\s+bytes\s+read\s+resp
 UNITS = re.compile(r"\s+(rate\s+(?:1024\*\*2|1000\*\*2)\s+i/o\s+pct\s+time\s.{1,150})")
 FILES = re.compile(r".{1,40}\.Interval\. (.{20,400})")
 BEGUN = re.compile(r"\S{1,20} Starting RD=(\S{1,80});? .{1,300}")
+FLAT = re.compile(r"\s*tod\s+(?:timestamp\s+)?Run\s+Interval\s.{1,2000}")
+FLAT_NAMES = {
+    "rate": "i/o rate",
+    "MB/sec": "MB/sec 1024**2",
+    "read%": "read pct",
+    "resp": "resp time",
+    "read_resp": "read resp",
+    "write_resp": "write resp",
+    "resp_max": "resp max",
+    "read_max": "read max",
+    "write_max": "write max",
+}
+"""The columns of flatfile.html, which says what they are at its beginning."""
 FAILED = re.compile(r".{0,80}\bop: (?:read|write)\s.{1,200}\berrno: .{1,200}")
 TAG = re.compile(r"<[^<>]{1,200}>")
 """summary.html has the same lines, in tags."""
@@ -35,7 +48,7 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     rows = [TAG.sub("", row) if row[:1] == "<" else row for row in printed.lines(text)]
     if failed := printed.first_match(rows, FAILED):
         raise ValueError(f"run without errors ({failed[0].strip()[:120]!r})")
-    found: dict[str, Figures] = {}
+    found: dict[str, Figures] = dict(_of_flatfile(rows))
     for name, part in _definitions(rows):
         averages = [match[1].split() for row in part if (match := AVERAGE.fullmatch(row))]
         if FORMAT.fullmatch(name):
@@ -46,11 +59,20 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     yield from ((f"{operation}.{name}", figure) for operation, figures in found.items() for name, figure in figures.items())
 
 
+def _of_flatfile(rows: Sequence[str]) -> Iterator[tuple[str, Figures]]:
+    """Yield the figures of each operation in the averages of flatfile.html."""
+    head = printed.first_match(rows, FLAT)
+    names = head[0].split() if head is not None else []
+    for cells in (dict(zip(names, row.split(), strict=False)) for row in rows if names):
+        if cells.get("Interval", "").startswith("avg_") and not FORMAT.fullmatch(cells["Run"]):
+            yield from _of_disk({FLAT_NAMES[name]: cell for name, cell in cells.items() if name in FLAT_NAMES and cell != "n/a"})
+
+
 def _definitions(rows: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the name and the lines of each run definition."""
     begins = [(at, match[1].rstrip(";")) for at, row in enumerate(rows) if (match := BEGUN.fullmatch(row))]
     ends = [at for at, _ in begins[1:]] + [len(rows)]
-    yield from ((name, rows[at:end]) for (at, name), end in zip(begins, ends, strict=True))
+    yield from ((name, rows[at:end]) for (at, name), end in zip(begins, ends, strict=False))
 
 
 def _operations(rows: Sequence[str], cells: Sequence[str]) -> Iterator[tuple[str, Figures]]:
@@ -112,7 +134,7 @@ def _part(text: str, part: float) -> printed.ParsedNumber:
 
 PARSER = Parser(
     name="vdbench",
-    recognises=printed.prints(("vdbench",), HEAD, UNITS, FILES),
+    recognises=printed.prints(("vdbench",), HEAD, UNITS, FILES, BEGUN, FLAT),
     **printed.reads(_figures, EXPECTED),
     tier=printed.of_device,
 )
