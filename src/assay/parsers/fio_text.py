@@ -2,7 +2,8 @@
 
 Rates are printed with their unit: `MiB/s` is 2^20 (in brackets MB/s, 10^6), with unit_base=1 bits (fio 3.33, lib/num2str.c and
 HOWTO, "Interpreting the output"); in fio 2 `KB` is 1,024 bytes (2.21, kb_base). `k` of IOPS and latencies is 1,000.
-`run=A-Bmsec` (fio 2: mint, maxt) are the shortest and longest job.
+`run=A-Bmsec` (fio 2: mint, maxt) are the shortest and longest job. Of several clients of servers the block `All clients` counts,
+which has no status group (client.c).
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ PLANNED = re.compile(r".{0,200}: \(g=(\d{1,6})\): rw=([a-z]{1,20}), .{0,400}ioen
 JOB = re.compile(r".{0,200}\(groupid=(\d{1,6}), jobs=\d+\): err=\s{0,3}(\d{1,6}).{0,400}")
 SIDE = re.compile(
     rf"\s+(read|write|trim|mixed)\s{{0,3}}: (?:IOPS={NUMBER}, BW=.{{1,200}}|io=.{{1,80}}, iops={NUMBER}\s?,\s.{{1,80}})"
+)
+ALL = re.compile(r"All clients: \(groupid=.{1,400}")
+ALL_SIDE = re.compile(
+    rf"\s+(read|write|trim|mixed)\s{{0,3}}: IOPS=\S{{1,40}}, BW=.{{1,60}}\)\({NUMBER}B/(\d{{1,18}})msec\).{{0,80}}"
 )
 LATENCY = re.compile(
     rf"\s+lat \((nsec|usec|msec)\): min=.{{1,40}}, max=\s{{0,9}}{NUMBER}\s?, avg=\s{{0,9}}{NUMBER}\s?, .{{1,40}}"
@@ -58,8 +63,11 @@ class JobBlock:
 def _figures(text: str) -> Iterator[printed.Figure]:
     rows = printed.lines(text)
     report = rows[_starts(rows)[-1] :]
-    sums = _sums(report)
     jobs = _jobs(report)
+    if (at := next((at for at, row in enumerate(report) if ALL.fullmatch(row)), None)) is not None:
+        yield from _of_all_clients(report[at:], jobs)
+        return
+    sums = _sums(report)
     planned = (line for row in rows if (line := PLANNED.fullmatch(row)))
     manners = {line[1]: printed.Manner(pattern=line[2], engine=line[3]) for line in planned}
     for side in SIDES:
@@ -81,6 +89,10 @@ def _starts(rows: Sequence[str]) -> list[int]:
         if summed and (PLANNED.fullmatch(row) or JOB.fullmatch(row)):
             starts.append(index)
             summed = False
+        if ALL.fullmatch(row):
+            while len(starts) > 1 and JOB.fullmatch(rows[starts[-1]]):
+                starts.pop()  # the reports of the single clients
+            summed = True
         summed = summed or _sum(row) is not None
     if not summed:
         stopped = printed.first_match(rows, STOPPED)
@@ -96,6 +108,19 @@ def runs(text: str) -> Sequence[str]:
     except ValueError:
         return (text,)
     return ["\n".join(rows[start:end]) + "\n" for start, end in pairwise([0, *starts[1:], len(rows)])]
+
+
+def _of_all_clients(rows: Sequence[str], jobs: Sequence[JobBlock]) -> Iterator[printed.Figure]:
+    """Yield the figures of all clients together; the job that is last of all stands for them."""
+    errors = printed.exact(sum(_failed(job) for job in jobs))
+    for match in (match for row in rows if (match := ALL_SIDE.fullmatch(row))):
+        side, amount, elapsed = match[1], _sized(match[2], match[3]), printed.number(match[4], 1e6)
+        rate = amount.value / elapsed.value * printed.SECOND if elapsed.value else 0.0
+        found = {"bytes": amount, "elapsed_ns": elapsed, "errors": errors, **jobs[-1].sides[side]}
+        if rate:
+            slack = amount.half / amount.value + elapsed.half / elapsed.value
+            found["bytes_per_s"] = printed.ParsedNumber(value=rate, half=rate * slack)
+        yield from ((f"{side}.{name}", figure) for name, figure in found.items())
 
 
 def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, printed.ParsedNumber]]:
