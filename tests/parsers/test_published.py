@@ -1,4 +1,7 @@
-"""Results in the forms that other people publish, of many versions: each figure as the text says it; null = no figure."""
+"""Results in the forms that other people publish, of many versions: each figure as the text says it; null = no figure.
+
+`runs` is how many runs a file has, where it has several or could be taken for several.
+"""
 
 import json
 import math
@@ -27,7 +30,7 @@ def is_as_told(wanted, found):
 def unlike(name, data):
     """What is not as the text says, as lines."""
     try:
-        found = figures(data)
+        found = figures(data) | {"runs": len(imported.all_runs(console.decoded(data))[0])}
     except EvidenceError as error:
         return [f"{name}: {error}"]
     return [

@@ -101,7 +101,7 @@ def _name(test: str) -> str | None:
 
 PARSER = Parser(
     name="redis_benchmark",
-    recognises=printed.prints(("redis-benchmark",), COLUMNS, SUMMARY, RATE_6_0, CSV_6_0, QUIET),
+    recognises=printed.prints(("redis-benchmark", "valkey-benchmark"), COLUMNS, SUMMARY, RATE_6_0, CSV_6_0, QUIET),
     **printed.reads(_figures, EXPECTED),
-    programs=("redis-benchmark",),
+    programs=("redis-benchmark", "valkey-benchmark"),
 )

@@ -159,6 +159,7 @@ def all_runs(text: str, form: str | None = None) -> tuple[tuple[Reported, ...], 
             refusals.append(error)
     if not readings:
         raise refusals[0]
+    readings.reverse()  # of equals the barest: what stands before each line hides where a run begins
     reading, found = max(readings, key=lambda one: max(len(each.values) for each in one[1]))
     each = [runs_of(reading, one) for one in tools(found)]
     return tuple(run for runs, _ in each for run in runs), tuple(words for _, left in each for words in left)
