@@ -5,6 +5,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,13 @@ def test_what_happened_to_a_text_on_its_way_changes_no_figure(way):
             continue  # told by its zero bytes, which other scripts do not have
         failures += unlike(path.name, WAYS[way](text))
     assert failures == []
+
+
+REFUSED = json.loads((FOLDER / "refused.json").read_text())
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_read_is_refused_by_its_name(name):
+    with pytest.raises(EvidenceError, match=re.escape(name)) as refused:
+        imported.all_runs(REFUSED[name])
+    assert "no known tool" not in str(refused.value)
