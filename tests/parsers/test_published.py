@@ -100,9 +100,11 @@ def of_stat(tool, text):
     streams = {"stdout": SimpleNamespace(text=text), "stderr": SimpleNamespace(text="")}
     read = reports.by_parser(SimpleNamespace(argv=argv, result=None, lived=(), elapsed_ns=1, **streams))
     chosen = parser.operations(argv)
-    return read.tool, read.values, lambda values: {
-        name: value for name, value in values.items() if not chosen or name.partition(".")[0] in chosen
-    }
+    return (
+        read.tool,
+        read.values,
+        lambda values: {name: value for name, value in values.items() if not chosen or name.partition(".")[0] in chosen},
+    )
 
 
 def test_stat_takes_the_figures_that_import_takes():
