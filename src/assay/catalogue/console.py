@@ -40,7 +40,7 @@ PREFIXES = tuple(
 """What a log puts before each line of a program."""
 MOST_LAYERS = 3
 """A name, a time and a stream: no log puts more before a line."""
-FEWEST_LINES = 2
+FEWEST_LINES = 1
 
 
 def decoded(data: bytes) -> str:

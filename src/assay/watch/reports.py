@@ -292,12 +292,17 @@ def sent_to(command: Sequence[str]) -> str | None:
 
 
 def likely(argv: Sequence[str]) -> tuple[str, ...]:
-    """Return the parsers of whose name a part stands in the words: only these are worth their import.
+    """Return the parsers of whose name a part, or one of whose programs, stands in the words: only these are worth their import.
 
     A number at the end is a version of the tool, which its program need not name: `iperf` of iperf2.
     """
     words = " ".join(argv).lower()
-    return tuple(name for name in catalogue.names("parsers") if any(part.rstrip(digits) in words for part in name.split("_")))
+    return tuple(
+        name
+        for name in catalogue.names("parsers")
+        if any(part.rstrip(digits) in words for part in name.split("_"))
+        or any(program.lower() in words for program in catalogue.programs_of(name))
+    )
 
 
 def tools(argv: Sequence[str]) -> Iterator[tuple[Parser, tuple[str, ...]]]:
