@@ -20,6 +20,7 @@ WATCH = "watch"
 UNOBSERVED = (
     Source(keys=WATCH, words="a run that was watched", way="a run of the tool under `assay stat`"),
     Source(keys="L0.*", words="the load's own report", way="an engine of the lab, or a tool with a parser"),
+    Source(keys="growth.*", words="growth of the written files, with their extents", way="a command under `assay stat`"),
     Source(
         keys="tcp.*",
         words="the kernel's state of the load's TCP connections (TCP_INFO)",

@@ -32,6 +32,8 @@ KNOBS = (
 )
 """Knobs of every target that starts a server; in a network namespace of its own it has no other port than its usual one."""
 START, PID, LOG, SEALED, BEGUN = "start", "pid", "log", "sealed", "begun"
+OWN_LOG = "logs/errors"
+"""Where a server writes that prints nothing (389-ds)."""
 """Files in the directory of a service."""
 START_S, STOP_S, STEP_S = 60.0, 60.0, 0.02
 """How long a server may take to answer and to end, and how often it is asked."""
@@ -235,12 +237,12 @@ def pid_of(host: Host, directory: str) -> str | None:
 
 
 def words(host: Host, directory: str, begun: int = 0) -> str:
-    """Return the end of what a server has written since its log had so many characters."""
-    try:
-        text = host.read(posixpath.join(directory, LOG))[begun:]
-    except OSError:
-        text = ""
-    return text.strip()[-WORDS:] or "it wrote nothing"
+    """Return the end of what a server has written since its log had so many characters, else the end of its own file."""
+    for name, start_at in ((LOG, begun), (OWN_LOG, 0)):
+        with contextlib.suppress(OSError):
+            if text := host.read(posixpath.join(directory, name))[start_at:].strip():
+                return text[-WORDS:]
+    return "it wrote nothing"
 
 
 def _log_size(host: Host, directory: str) -> int:

@@ -84,7 +84,7 @@ def length_ns(phase: Phase) -> int:
     """From the first operation of any client to the last."""
     if not phase.clients:
         return 0
-    return max(client.last_ns for client in phase.clients) - min(client.first_ns for client in phase.clients)
+    return max(client.until_ns for client in phase.clients) - min(client.first_ns for client in phase.clients)
 
 
 def in_flight(phase: Phase) -> float | None:
