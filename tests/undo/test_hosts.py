@@ -15,6 +15,7 @@ from assay.machine import ownership
 from assay.undo.kinds import STATS
 from assay.undo.ledger import Ledger
 from assay.undo.owners import lasting_directory
+from stage.rows import each
 from undo.paper_host import PaperHost, killed_owner
 
 HOST = Local()
@@ -73,6 +74,7 @@ def test_a_far_host_notes_it_first_and_with_its_way_back(ledger, far, tmp_path):
         "boot": "boot-1",
         "kind": "directory",
         "details": details,
+        "names": {},
         "note": "a.notes",
     }
 
@@ -227,6 +229,30 @@ def test_entries_of_another_machine_of_that_name_are_left_and_named(far, tmp_pat
     assert not (tmp_path / "ran").exists()
     assert set(other.scripts) == {STATS}, "nothing was run there but a look at what is ending"
     assert len(Ledger(tmp_path / "ledger").elsewhere(HOST)) == 1
+
+
+ORIGINAL = {"machine-id": "m", "product_uuid": "u", "ssh host key": "k"}
+
+
+@each(
+    "changed state why",
+    ({}, "undone", ""),
+    ({"ssh host key": "other"}, "left", "s (root@filer) has another ssh host key: it is another machine now, perhaps a clone"),
+    ({"product_uuid": "other", "ssh host key": "other"}, "left", "another product_uuid and another ssh host key"),
+    ({"product_uuid": None}, "undone", ""),
+    ({"product_uuid": None, "ssh host key": None}, "left", "nothing but its machine-id proves"),
+)
+def test_a_clone_has_the_machine_id_and_runs_no_teardown(tmp_path, changed, state, why):
+    """After another boot; None: a name that cannot be read there."""
+    (place := tmp_path / "far").mkdir()
+    acts = [("directory", directory(tmp_path, "1")), ("command", {"argv": json.dumps(["touch", str(tmp_path / "ran")])})]
+    dead(tmp_path, PaperHost("s", place, names=ORIGINAL), *acts)
+    for notes in place.glob("*.notes"):
+        notes.unlink()
+    now = {name: value for name, value in (ORIGINAL | changed).items() if value}
+    command, _ = Ledger(tmp_path / "ledger").clean(PaperHost("s", place, boot="boot-2", owner="b", names=now))
+    assert (command.entry.kind, command.state, (tmp_path / "ran").exists()) == ("command", state, state == "undone")
+    assert why in command.reason
 
 
 def test_after_a_reboot_of_the_far_machine_only_what_survives_one_is_undone(far, tmp_path):

@@ -11,7 +11,7 @@ import errno
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 GONE_WITH_BOOT = frozenset({"mount", "loop", "throttle", "cgroup", "process", "family"})
 """Kinds that no reboot survives: after one, equal names belong to others."""
@@ -30,6 +30,8 @@ class LedgerEntry:
     """As `Machine.serial`; an older ledger does not say."""
     address: str = ""
     """Where the host was reached; empty for this machine."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """As `Machine.names`; an older ledger does not say."""
     note: str = ""
     """The file in which a far machine keeps the same note; empty where it keeps none."""
 
