@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
+from assay.analysis.cells import judged_state
+from assay.analysis.require import verdicts_of
 from assay.frozen import dataclass
-from assay.records import Cell, Exclusion, ExclusionReason, Results, Value, VerdictState, worst
+from assay.records import Cell, Results, Value, VerdictState
 from assay.statistics.intervals import prediction
 from assay.statistics.steadiness import Segment, change_points
 
@@ -16,7 +18,6 @@ LEAST_BEFORE = 5
 """A newest value is held against at least so many before it."""
 NEWEST_ERROR = 0.01
 """The share of newest values that fall outside of what those before predict, where nothing changed; shared by all series."""
-SPOILED = (ExclusionReason.INVALID, ExclusionReason.NOT_POSITIVE, ExclusionReason.UNREADABLE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,18 +138,10 @@ def point(execution: PastExecution, cell: Cell | None) -> PastValue:
 
 
 def state(results: Results, cell: Cell) -> VerdictState | None:
-    """The worst verdict of the runs that count; INVALID where none counts because rules found them so."""
-    found = [
-        judged.verdicts[cell.measure].state
-        for judged in results.runs
-        if judged.id in cell.values and cell.measure in judged.verdicts
-    ]
-    return worst(found) if found else VerdictState.INVALID if any(map(is_spoiled, cell.excluded.values())) else None
-
-
-def is_spoiled(why: Exclusion) -> bool:
-    """Whether a run does not count because of what it measured."""
-    return why.reason in SPOILED
+    """The verdict of a cell; None where no run counts and none is INVALID."""
+    runs = {judged.id: judged for judged in results.runs}
+    found = cell.verdict or judged_state(cell, verdicts_of(runs, cell))
+    return found if cell.values or found is VerdictState.INVALID else None
 
 
 def levels(points: Sequence[PastValue]) -> tuple[Stretch, ...]:

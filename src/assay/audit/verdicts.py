@@ -10,15 +10,19 @@ from math import inf
 from assay.records import Bound, Finding, Meaning, Severity, State, VerdictState
 
 
-def state_of(findings: Sequence[Finding], required: Iterable[str]) -> VerdictState:
+def state_of(
+    findings: Sequence[Finding], required: Iterable[str], value: float | None = None, factor: float = inf
+) -> VerdictState:
     """The verdict that follows from the findings, given the ids of the rules that must have passed.
 
     A required rule that is not there, or is unverified, leaves the claim UNVERIFIED. A note never changes a verdict.
+    Bounds that are further apart than a factor are as good as none.
     """
     failed = failures(findings)
     if any(finding.severity is Severity.INVALIDATES for finding in failed):
         return VerdictState.INVALID
-    if any(finding.bound is None for finding in failed):
+    bound = common_bound(findings, value)
+    if any(finding.bound is None for finding in failed) or (failed and bound is not None and bound.is_wider(factor)):
         return VerdictState.TAINTED
     if unverified(findings, required):
         return VerdictState.UNVERIFIED
@@ -63,24 +67,46 @@ def overlap(one: Bound, other: Bound) -> bool:
     return max(lows, default=-inf) <= min(highs, default=inf)
 
 
-def common_bound(findings: Iterable[Finding]) -> Bound | None:
-    """Between which values the figure lies by all failed findings that say so; where they exclude each other, all they span.
+def counted(findings: Iterable[Finding], value: float | None) -> list[tuple[str, Bound]]:
+    """The rules that bound the figure, each with its bound: failed findings, else those that could not be verified.
 
-    Disturbances add up, each took its own share. What they took is counted from the measured value: where another finding proves
-    that value false, they say nothing. Where none failed, what those that could not be verified leave possible.
+    Disturbances add up, each took its own share. Bounds that begin or end at the measured value are reckoned from it:
+    where another finding proves that value false, they say nothing.
     """
     findings = tuple(findings)
-    noise = [one.bound for one in failures(findings) if one.bound is not None and one.part == "noise"]
-    bounds = [one.bound for one in failures(findings) if one.bound is not None and one.part != "noise"]
+    failed = [(one, one.bound) for one in failures(findings) if one.bound is not None]
+    noise = [bound for one, bound in failed if one.part == "noise"]
+    other = [(one.rule, bound) for one, bound in failed if one.part != "noise"]
+    proved = [(rule, bound) for rule, bound in other if value is None or not is_reckoned(bound, value)]
+    reckoned = [(rule, bound) for rule, bound in other if (rule, bound) not in proved]
     if noise:
-        taken = reduce(both, noise)
-        bounds += [taken] if all(overlap(taken, other) for other in bounds) else []
-    bounds = bounds or [f.bound for f in findings if f.state is State.UNVERIFIED and f.bound is not None]
+        named = next(one.rule for one, _ in failed if one.part == "noise")
+        reckoned.append((named, reduce(both, noise)))
+    kept = [(rule, bound) for rule, bound in reckoned if all(overlap(bound, one) for _, one in proved)]
+    unknown = [(one.rule, one.bound) for one in findings if one.state is State.UNVERIFIED and one.bound is not None]
+    return [*proved, *kept] or unknown
+
+
+def is_reckoned(bound: Bound, value: float) -> bool:
+    """Whether a bound begins or ends at the measured value."""
+    return value in (bound.low, bound.high)
+
+
+def common_bound(findings: Iterable[Finding], value: float | None = None) -> Bound | None:
+    """Between which values the figure lies by all findings that say so; None where none does, or they exclude each other."""
+    bounds = [bound for _, bound in counted(findings, value)]
     if not bounds or len({bound.unit for bound in bounds}) > 1:
         return bounds[0] if bounds else None
     lows = [bound.low for bound in bounds if bound.low is not None]
     highs = [bound.high for bound in bounds if bound.high is not None]
     low, high = max(lows, default=None), min(highs, default=None)
     if low is not None and high is not None and low > high:
-        low, high = min(lows), max(highs)
+        return None
     return Bound(low=low, high=high, unit=bounds[0].unit)
+
+
+def exclusive(findings: Iterable[Finding], value: float | None) -> tuple[tuple[str, Bound], tuple[str, Bound]] | None:
+    """Two rules whose bounds exclude each other, with these: both cannot be true; None where there are no such two."""
+    known = counted(findings, value)
+    pairs = ((one, other) for at, one in enumerate(known) for other in known[at + 1 :] if one[1].unit == other[1].unit)
+    return next((pair for pair in pairs if not overlap(pair[0][1], pair[1][1])), None)
