@@ -216,7 +216,7 @@ def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...
         run=case.run.id,
         measure=case.measure.name,
         claim=case.claim,
-        value=figure.value if figure else None,
+        value=told(figure, findings),
         unit=figure.unit if figure else measures.unit_of(case.measure),
         corrected=corrected(figure, findings, case.direction),
         state=state,
@@ -224,6 +224,18 @@ def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...
         bound=common_bound(findings, case.value),
         findings=findings,
     )
+
+
+def told(figure: Figure | None, findings: Sequence[Finding]) -> float | None:
+    """The figure that is judged: what a tool printed where the drain that it leaves out makes that false, else what was measured."""
+    if figure is None:
+        return None
+    printed = any(one.rule == DRAINED and one.severity is Severity.INVALIDATES for one in failures(findings))
+    return figure.raw if printed and figure.raw is not None else figure.value
+
+
+DRAINED = "D01"
+"""The rule that holds what was dirty at the stop against the figure."""
 
 
 def corrected(figure: Figure | None, findings: Sequence[Finding], direction: Direction | None) -> float | None:

@@ -87,6 +87,15 @@ def counted(findings: Iterable[Finding], value: float | None) -> list[tuple[str,
     return [*proved, *kept] or unknown
 
 
+def bounding(findings: Iterable[Finding], value: float | None) -> tuple[Finding, ...]:
+    """The findings that the common bound comes from; of noise all, since what each took adds up."""
+    findings = tuple(findings)
+    rules = {rule for rule, _ in counted(findings, value)}
+    noise = {one.rule for one in failures(findings) if one.part == "noise" and one.bound is not None}
+    rules |= noise if rules & noise else set()
+    return tuple(one for one in findings if one.rule in rules and one.bound is not None)
+
+
 def is_reckoned(bound: Bound, value: float) -> bool:
     """Whether a bound begins or ends at the measured value."""
     return value in (bound.low, bound.high)

@@ -104,7 +104,9 @@ def edges(mean: Mean, unit: str) -> str:
 def one_line(execution: JudgedExecution, number: int, whole: int) -> str:
     """One run in a line: each figure as the command reports it, then what is true of it instead."""
     elapsed = f"elapsed {measures.with_unit(execution.watched.elapsed_ns, Unit.NANOSECONDS)}"
-    figures = [", ".join((described.figure(execution, one), *shown.corrected(one))) for one in execution.verdicts] or [elapsed]
+    figures = [", ".join((described.figure(execution, one), *shown.corrected(execution, one))) for one in execution.verdicts] or [
+        elapsed
+    ]
     state = "" if execution.state is None else f" {execution.state}"
     end = ended(execution.watched)
     return f"assay: run {number} of {whole}: {'; '.join(figures)}{state}{f'; {end}' if end else ''}"
