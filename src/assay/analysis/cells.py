@@ -137,6 +137,7 @@ def why_not_run(judged: Judged, last: Mapping[int, int]) -> Exclusion | None:
             outcome=judged.run.outcome,
             error=judged.run.error or "",
             attempt=later if later > judged.run.attempt else None,
+            disturbed=judged.run.started_late,
         )
     if judged.run.attempt != last[judged.run.trial.id]:
         return Exclusion(reason=ExclusionReason.REPEATED, attempt=last[judged.run.trial.id])

@@ -118,7 +118,7 @@ class Exclusion:
     rules: Mapping[str, str] = field(default_factory=dict)
     """Id -> name of the rules that found it INVALID, or disturbed."""
     disturbed: bool = False
-    """Whether these rules are of disturbances alone, which leave what the figure is."""
+    """Whether it was disturbances alone, which leave what the figure is."""
 
     @property
     def invalid(self) -> bool:
@@ -129,7 +129,7 @@ class Exclusion:
     def spoils(self) -> bool:
         """Whether what struck the run could have struck those that count: all but noise, a repeat, and a stop by hand."""
         failed = self.attempt is None and self.outcome in (Outcome.FAILED, Outcome.PARTIAL)
-        return (self.invalid and not self.disturbed) or failed or self.reason is ExclusionReason.UNREADABLE
+        return (not self.disturbed and (self.invalid or failed)) or self.reason is ExclusionReason.UNREADABLE
 
     @property
     def measured(self) -> bool:

@@ -11,7 +11,7 @@ instead. Stamps explain what `stamps_cost` times their measured cost would.
 Two stamps are 60 % of an empty operation, and one takes longer between other code than in the loop that measures it.
 - Too little: workers were idle, the queue was not full, or the generator was busy. The rate with all places busy is the bound:
   a note up to the experiment's `matters`, qualified above it.
-- Too much: rate and latency contradict each other. Invalid.
+- Too much, also from the start of each client on: rate and latency contradict each other. Invalid.
 
 Open loops (idle on purpose), external tools, and a writer with a reader (which act in turn) are n/a.
 """
@@ -125,6 +125,8 @@ def balance_of(case: TrialCase) -> Balance | None:
     independent = 3 * error < available and not (preempted(case, clients, pairs) or stamped(case, pairs))
     spent = (pair[1].count * sampled_ns(*pair) / pair[1].sampled_count if independent else pair[1].busy_ns for pair in pairs)
     waiting = float(sum(held(case, *pair) * ns for pair, ns in zip(pairs, spent, strict=True)))
+    if waiting > available:
+        available = max(available, float(sum(places(client) * since_start_ns(client) for client in clients)))
     thinking = sum(thinking_ns(case, client) for client in clients)
     return Balance(
         places=sum(places(client) for client in clients),
@@ -135,6 +137,11 @@ def balance_of(case: TrialCase) -> Balance | None:
         error_ns=error if independent else 0.0,
         independent=independent,
     )
+
+
+def since_start_ns(client: Client) -> int:
+    """The time from its start: a directory that is listed piece by piece, files between the pieces, is an operation of the last."""
+    return client.last_ns - min(client.first_ns, client.started_ns)
 
 
 def places(client: Client) -> int:
