@@ -220,14 +220,14 @@ def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...
         unit=figure.unit if figure else measures.unit_of(case.measure),
         corrected=corrected(figure, findings, case.direction),
         state=state,
-        label=labels.label(case, figure, findings),
+        label=labels.label(case, figure, findings, state),
         bound=common_bound(findings, case.value),
         findings=findings,
     )
 
 
 def told(figure: Figure | None, findings: Sequence[Finding]) -> float | None:
-    """The figure that is judged: what a tool printed where the drain that it leaves out makes that false, else what was measured."""
+    """The figure that is judged: what was measured; where the drain makes what a tool printed false, that."""
     if figure is None:
         return None
     printed = any(one.rule == DRAINED and one.severity is Severity.INVALIDATES for one in failures(findings))

@@ -145,7 +145,7 @@ def cell_table(results: Results, without: Collection[str] = ()) -> str:
 def cell_row(results: Results, cell: Cell, runs: Mapping[str, Judged]) -> Row:
     """One cell with the worst verdict of its runs, or of the rules on the whole experiment."""
     verdicts = verdicts_of(cell, runs)
-    state, label = trust.own_state(results, cell), of_several(trust.worst_of(verdicts))
+    state, label = trust.own_state(results, cell), of_several(trust.worst_of(verdicts), runs=len(verdicts))
     return Row(
         cells=(
             worst((state, doubts.of_figure(results, cell.measure))).value,

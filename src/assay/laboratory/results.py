@@ -83,3 +83,8 @@ def conclude(store: Store) -> Results:
     results = current(store.folder)
     store.derive(results.ruleset, results)
     return results
+
+
+def gated(folder: Path, results: Results, bound_factor: float | None) -> Results:
+    """The results as a gate sees them that names how far apart bounds may be; nothing of it is kept."""
+    return results if bound_factor is None else judged_anew(folder, bound_factor)

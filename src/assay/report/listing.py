@@ -168,7 +168,7 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
                 None,
                 (
                     prices.words(prices.of_cell(results.experiment, cell)),
-                    labels.of_several(said, words),
+                    labels.of_several(said, words, len(here)),
                     comparison.left_out(cell),
                 ),
             )

@@ -28,12 +28,12 @@ def check(case: ComparisonCase) -> Finding:
         observed = {"runs": ratio.n if ratio else 0}
         text = without_interval(case.comparison)
         short = "no interval" if case.comparison.has_zero else "too few runs"
-        return found(RULE, case, State.FAIL, text, observed=observed, threshold=threshold, short=short)
+        advice = RULE.advice if case.comparison.has_zero else enough(least, ratio.n if ratio else 0)
+        return found(RULE, case, State.FAIL, text, observed=observed, threshold=threshold, short=short, advice=advice or "")
     half = half_width(ratio.low, ratio.high)
     decided = case.comparison.conclusion is not Conclusion.UNDECIDED
     wide, few = half > allowed and not decided, ratio.n < least
     repeats = needed(ratio, allowed) if wide else least
-    shown = {"advice": enough(repeats, ratio)} if wide or few else {}
     decides = f" It decides all the same: {case.comparison.conclusion}." if decided and half > allowed and not few else ""
     return found(
         RULE,
@@ -44,7 +44,7 @@ def check(case: ComparisonCase) -> Finding:
         threshold=threshold,
         bound=contrasts.interval_of(case.comparison) if wide or few else None,
         short="interval too wide" if wide else "too few runs",
-        **shown,
+        advice=enough(repeats, ratio.n),
     )
 
 
@@ -56,14 +56,14 @@ def needed(ratio: Estimate, allowed: float) -> int | None:
     return values_within(math.log1p(allowed), spread)
 
 
-def enough(repeats: int | None, ratio: Estimate) -> str:
+def enough(repeats: int | None, now: int) -> str:
     """What to do: how many repeats there must be."""
     if repeats is None:
         return RULE.advice or ""
     if repeats > MOST_REPEATS:
-        return f"The spread is too large for repeats: more than {MOST_REPEATS:,} would be needed. Check noise (N02) and leftovers (W07)."
+        return f"Check noise (N02) and leftovers (W07): with this spread more than {MOST_REPEATS:,} repeats are needed."
     noise = " If the spread itself is the problem, check noise (N02) and leftovers of the previous trial (W07)."
-    return f"Use `repeats = {repeats:,}` ({ratio.n} now).{noise}"
+    return f"Use `repeats = {repeats:,}` ({now} now).{noise}"
 
 
 MOST_REPEATS = 10_000

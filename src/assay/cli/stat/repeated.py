@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -73,14 +74,25 @@ def headline(runs: Sequence[JudgedExecution]) -> Iterator[str]:
     figures = list(figures_of(runs).items())[: in_headline(runs)]
     means = [f"{name.removesuffix('_ns')} {mean_of(values, unit_of(runs, name))}" for name, values in figures]
     first, *further = shown.verdict_lines(worst_of(runs))
+    mixed = [f"run {number}: {text}" for number, text in kinds(runs)]
     state = worst_state(runs)
     counts = ", ".join(f"{states[one]} {one}" for one in VerdictState if states[one])
     word = "" if state is None else f"{state}: "
     yield f"assay: {word}{'; '.join(means)}{f' ({counts})' if len(states) > 1 else ''}"
-    yield shown.line(
-        "worst" if state is not None and len(states) > 1 else "label", first.removeprefix("assay: ").removeprefix(word)
-    )
+    worst, said = state is not None and len(states) > 1, first.removeprefix("assay: ").removeprefix(word)
+    if not mixed:
+        yield shown.line("worst" if worst else "label", said)
+    yield from (shown.line("label", text) for text in mixed)
     yield from further
+
+
+def kinds(runs: Sequence[JudgedExecution]) -> Iterator[tuple[int, str]]:
+    """The first run of each kind with what it was, where runs are not of one kind: a label of one is not that of their mean."""
+    texts = [next(shown.verdict_lines(one)).removeprefix("assay: ") for one in runs]
+    found: dict[str, tuple[int, str]] = {}
+    for number, text in enumerate(texts, 1):
+        found.setdefault(re.sub(r"[0-9][0-9.,]*( [kMGT]?B(/s)?| [mun]?s| %)?", "", text), (number, text))
+    yield from found.values() if len(found) > 1 else ()
 
 
 def in_headline(runs: Sequence[JudgedExecution]) -> int:

@@ -168,7 +168,7 @@ def precision(execution: JudgedExecution, verdict: Verdict) -> str:
 
 
 def true_value(execution: JudgedExecution, verdict: Verdict, bound: Bound) -> Iterator[str]:
-    """`true value between 1.00 GB/s and 1.76 GB/s without dd, cc1 (N03)`: its reason with it. Noise is told of what is claimed."""
+    """`true value between 1.00 GB/s and 1.76 GB/s without dd, cc1 (N03)`: with its reason; noise only of what is claimed."""
     from assay.audit.verdicts import bounding
     from assay.rulekit.findings import in_words
 
@@ -196,19 +196,23 @@ def ladder_lines(execution: JudgedExecution, direction: Direction) -> Iterator[s
         *([f"application {bytes_text(found.application)}"] if found.source == "application" else []),
         f"calls {bytes_text(found.calls)}{' (without mmap and io_uring)' if uncounted else ''}",
         f"{layer} {bytes_text(found.storage)}{answered}",
-        *device_steps(rungs.devices(phase, seen), direction),
+        *device_steps(rungs.devices(phase, seen), direction, dirty_bytes(execution)),
         *network_steps(execution, direction),
     ]
     yield line(LADDERS[direction], " > ".join(steps))
 
 
-def device_steps(known: tuple[rungs.Device, ...], direction: Direction) -> Iterator[str]:
-    """What each device of the stack moved; what it took in the drain apart, whose flush is Assay's own."""
+def device_steps(known: tuple[rungs.Device, ...], direction: Direction, dirty: int | None) -> Iterator[str]:
+    """What each device of the stack moved; what it took in the drain apart, whose flush is Assay's own.
+
+    More than was dirty is of other processes too: the flush of a file system is of all its files.
+    """
     for device in known:
         if direction is Direction.READ:
             yield f"{device.name} {bytes_text(device.read_bytes)}"
             continue
-        drained = f" + {bytes_text(device.drain_write_bytes)} in the drain" if device.drain_write_bytes else ""
+        whose = " (other processes' too)" if dirty is not None and device.drain_write_bytes > dirty + LEAST_BYTES else ""
+        drained = f" + {bytes_text(device.drain_write_bytes)} in the drain{whose}" if device.drain_write_bytes else ""
         flushes = f"{device.flushes:,} {'flush' if device.flushes == 1 else 'flushes'}"
         yield f"{device.name} {bytes_text(device.write_bytes)}, {flushes}{drained}"
 
