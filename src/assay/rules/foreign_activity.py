@@ -7,7 +7,8 @@ The rule works out the share of its time that the load lost to them at most:
   `neighbour_share` of the load's time on a CPU, in proportion to the CPUs that the load leaves and other programs use.
 - With more workers than CPUs, or where the waiting of its threads was not seen, their share of the CPU time is missing as well:
   at most `competitors` times as long as the load was on a CPU, since a load that sleeps waits for none.
-- Their share of the lowest device's work counts for the time that the load waits for the device. Work is bytes, and
+- Their share of the lowest device's work counts for the time that the load waits for the device: not where its own storage
+  requests were counted and there were none. Work is bytes, and
   `operation_bytes` for each operation; other programs' operations are those of the idle baseline. Fewer than `least_bytes` do
   not count.
 
@@ -161,7 +162,7 @@ def device(case: TrialCase) -> OtherProgramsUse | None:
         return None
     foreign = sum(min(amount or 0.0, beyond(case, way, passed[way])) for way, amount in theirs)
     share = foreign / whole
-    if share <= case.thresholds["bytes_share"] or foreign < case.thresholds["least_bytes"]:
+    if share <= case.thresholds["bytes_share"] or foreign < case.thresholds["least_bytes"] or is_apart(case):
         return OtherProgramsUse(
             share=share, lost=0.0, words=f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}"
         )
@@ -172,6 +173,15 @@ def device(case: TrialCase) -> OtherProgramsUse | None:
     by = by_whom(case, "read_bytes", "write_bytes")
     words = f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}{by}"
     return OtherProgramsUse(share=share, lost=share * waits, words=words, neighbours=names_of(by))
+
+
+def is_apart(case: TrialCase) -> bool:
+    """Whether the load waited for no device: its storage requests were counted, there were none, and it flushed nothing."""
+    asking = Rung.SERVER_CACHE if case.role is HostRole.TARGET else Rung.CLIENT_CACHE
+    own = [ladder.passed(case.phase, case.observations, asking, way) for way in WAYS]
+    flushed = any(case.phase.directions.get(one.operation) is Direction.FLUSH for c in case.phase.clients for one in c.operations)
+    changes = Direction.METADATA in case.phase.directions.values()
+    return not flushed and not changes and all(step is not None and step.raw_bytes == 0 for step in own)
 
 
 def beyond(case: TrialCase, way: Direction, step: ladder.LadderStep | None) -> float:
