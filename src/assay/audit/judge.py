@@ -183,7 +183,7 @@ def without_contradiction(case: TrialCase, findings: tuple[Finding, ...]) -> tup
     if found_pair is None or rule is None:
         return findings
     case = replace(case, thresholds=limits.thresholds(rule.id))
-    each = " and ".join(f"{in_words(bound)} by {name}" for name, bound in found_pair)
+    each = " and ".join(f"{in_words(bound)} by {', '.join(rules)}" for rules, bound in found_pair)
     statement = f"Two rules bound the figure, and their bounds exclude each other: {each}."
     wrong = found(rule, case, State.FAIL, statement, relabel="readings contradict each other")
     return tuple(wrong if one.rule == rule.id and not one.counts else one for one in findings)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import reduce
-from math import inf
+from math import inf, prod
 
 from assay.records import Bound, Finding, Meaning, Severity, State, VerdictState
+
+
+Bounded = tuple[tuple[str, ...], Bound]
+"""Rules, with the bound that they give together."""
 
 
 def state_of(
@@ -51,13 +54,23 @@ def unverified(findings: Sequence[Finding], required: Iterable[str]) -> list[str
     return [rule for rule in required if known.get(rule, State.UNVERIFIED) is State.UNVERIFIED]
 
 
-def both(one: Bound, other: Bound) -> Bound:
-    """The bound of a figure that two disturbances held back: one end of each is the measured value, their effects multiply."""
-    if one.low is not None and one.high is not None and other.low is not None and other.high is not None:
-        if one.low == other.low:
-            return replace(one, high=one.high * other.high / one.low)
-        return replace(one, low=one.low * other.low / one.high)
-    return one
+def together(bounds: Sequence[Bound], value: float | None) -> Bound:
+    """The bound of a figure that several things may have changed, each with the measured value at an end: effects multiply.
+
+    A side that one of them leaves open is open.
+    """
+    if value is None:  # of noise alone, whose bounds all begin, or all end, at it
+        first = {bound.low for bound in bounds}
+        value = bounds[0].low if len(first) == 1 else bounds[0].high
+    return replace(bounds[0], low=product([one.low for one in bounds], value), high=product([one.high for one in bounds], value))
+
+
+def product(ends: Sequence[float | None], value: float | None) -> float | None:
+    """The value with the effects of all ends; None where one is open."""
+    known = [end for end in ends if end is not None]
+    if len(known) < len(ends) or not value:
+        return None
+    return value * prod(end / value for end in known)
 
 
 def overlap(one: Bound, other: Bound) -> bool:
@@ -67,38 +80,35 @@ def overlap(one: Bound, other: Bound) -> bool:
     return max(lows, default=-inf) <= min(highs, default=inf)
 
 
-def counted(findings: Iterable[Finding], value: float | None) -> list[tuple[str, Bound]]:
-    """The rules that bound the figure, each with its bound: failed findings, else those that could not be verified.
+def counted(findings: Iterable[Finding], value: float | None) -> Sequence[Bounded]:
+    """What bounds the figure, each bound with its rules: failed findings, else those that could not be verified.
 
-    Disturbances add up, each took its own share. Bounds that begin or end at the measured value are reckoned from it:
-    where another finding proves that value false, they say nothing.
+    Bounds that begin or end at the measured value are reckoned from it: each says by how much it may be wrong, and these shares
+    multiply, of noise and of all else. Where another finding proves that value false, they say nothing.
     """
     findings = tuple(findings)
     failed = [(one, one.bound) for one in failures(findings) if one.bound is not None]
-    noise = [bound for one, bound in failed if one.part == "noise"]
-    other = [(one.rule, bound) for one, bound in failed if one.part != "noise"]
-    proved = [(rule, bound) for rule, bound in other if value is None or not is_reckoned(bound, value)]
-    reckoned = [(rule, bound) for rule, bound in other if (rule, bound) not in proved]
-    if noise:
-        named = next(one.rule for one, _ in failed if one.part == "noise")
-        reckoned.append((named, reduce(both, noise)))
-    kept = [(rule, bound) for rule, bound in reckoned if all(overlap(bound, one) for _, one in proved)]
-    unknown = [(one.rule, one.bound) for one in findings if one.state is State.UNVERIFIED and one.bound is not None]
-    return [*proved, *kept] or unknown
+    proved: list[Bounded] = [
+        ((one.rule,), bound) for one, bound in failed if one.part != "noise" and not is_reckoned(bound, value)
+    ]
+    reckoned = [(one.rule, bound) for one, bound in failed if one.part == "noise" or is_reckoned(bound, value)]
+    if reckoned and len({bound.unit for _, bound in reckoned}) == 1:
+        changed = together([bound for _, bound in reckoned], value)
+        if all(overlap(changed, bound) for _, bound in proved):
+            proved.append((tuple(dict.fromkeys(rule for rule, _ in reckoned)), changed))
+    return proved or [((one.rule,), one.bound) for one in findings if one.state is State.UNVERIFIED and one.bound is not None]
 
 
 def bounding(findings: Iterable[Finding], value: float | None) -> tuple[Finding, ...]:
-    """The findings that the common bound comes from; of noise all, since what each took adds up."""
+    """The findings that the common bound comes from."""
     findings = tuple(findings)
-    rules = {rule for rule, _ in counted(findings, value)}
-    noise = {one.rule for one in failures(findings) if one.part == "noise" and one.bound is not None}
-    rules |= noise if rules & noise else set()
+    rules = {rule for mine, _ in counted(findings, value) for rule in mine}
     return tuple(one for one in findings if one.rule in rules and one.bound is not None)
 
 
-def is_reckoned(bound: Bound, value: float) -> bool:
+def is_reckoned(bound: Bound, value: float | None) -> bool:
     """Whether a bound begins or ends at the measured value."""
-    return value in (bound.low, bound.high)
+    return value is not None and value in (bound.low, bound.high)
 
 
 def common_bound(findings: Iterable[Finding], value: float | None = None) -> Bound | None:
@@ -114,7 +124,7 @@ def common_bound(findings: Iterable[Finding], value: float | None = None) -> Bou
     return Bound(low=low, high=high, unit=bounds[0].unit)
 
 
-def exclusive(findings: Iterable[Finding], value: float | None) -> tuple[tuple[str, Bound], tuple[str, Bound]] | None:
+def exclusive(findings: Iterable[Finding], value: float | None) -> tuple[Bounded, Bounded] | None:
     """Two rules whose bounds exclude each other, with these: both cannot be true; None where there are no such two."""
     known = counted(findings, value)
     pairs = ((one, other) for at, one in enumerate(known) for other in known[at + 1 :] if one[1].unit == other[1].unit)

@@ -280,6 +280,8 @@ def data_files(phase: Phase, observations: Observations, metric: str, when: AtEd
     return total(None if found is None else found * stands_for(phase, observations, host) for host, found in sums.items())
 
 
+HELD = "held_bytes"
+"""Pages of files that a command wrote, when it had ended: in the layer `page_cache`, of a look of its own."""
 UNWRITTEN = ("dirty_bytes", "writeback_bytes")
 
 

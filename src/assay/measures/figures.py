@@ -280,11 +280,22 @@ def charged_report(phase: Phase, observations: Observations, measure: Measure, r
     return Figure(value=figure, unit=unit, raw=reported, treatment=treatment, drain_ns=phase.drain_ns)
 
 
+HELD_SHARE = 0.5
+"""Of so much of what was written pages are in memory where it went through the page cache."""
+
+
 def is_clean(phase: Phase, observations: Observations) -> bool:
-    """Whether what was written was on the device at the stop: nothing of it dirty, and a flush inside the clock."""
+    """Whether what was written was on the device at the stop: in the page cache and nothing of it dirty, a flush in the clock.
+
+    What went past the page cache was never dirty; it may be in the cache of the device until the flush of the drain.
+    """
     dirty, written = ladder.left_dirty(phase, observations), ladder.requested_bytes(phase, observations, Direction.WRITE)
-    known = dirty is not None and written is not None and dirty <= CLEAN_SHARE * written
-    return known and ladder.flushed_in_clock(phase, observations)
+    looks = (ladder.data_files(phase, observations, metric, ladder.at_stop) for metric in (ladder.HELD, "cached_bytes"))
+    held = max((one for one in looks if one is not None), default=None)
+    if dirty is None or held is None or not written:
+        return False
+    buffered = held >= HELD_SHARE * written and dirty <= CLEAN_SHARE * written
+    return buffered and ladder.flushed_in_clock(phase, observations)
 
 
 def exact_amount(phase: Phase, measure: Measure, reported: float, seconds: float) -> float:

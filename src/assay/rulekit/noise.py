@@ -135,13 +135,17 @@ def fastest_ns(case: TrialCase) -> float | None:
 def highest_rate(case: TrialCase) -> float | None:
     """The rate with all places in flight always busy with operations as fast as the fastest; None of other figures.
 
-    An operation is in flight at once with as many others as there are places, and none is faster (Little's law).
+    An operation is in flight at once with as many others as there are places, and none is faster (Little's law). A load at a rate
+    of its own is no faster than that: what it lacks is what was due and never begun.
     """
     if case.measure.figure not in RATES or case.value is None:
         return None
     fastest, places = fastest_ns(case), sum(client.places for client in case.phase.clients)
     done = sum(total.count for _, total in measures.client_operations(case.phase, case.measure.operation))
     duration = case.phase.end_ns - case.phase.start_ns
+    if any(client.load is not None for client in case.phase.clients):
+        unstarted = sum(client.load.unstarted for client in case.phase.clients if client.load is not None)
+        return case.value * (done + unstarted) / done if done else None
     if fastest is None or not done or not places or duration <= 0:
         return None
     return case.value * places / fastest * duration / done

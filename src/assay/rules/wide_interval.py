@@ -28,7 +28,7 @@ def check(case: ComparisonCase) -> Finding:
         observed = {"runs": ratio.n if ratio else 0}
         text = without_interval(case.comparison)
         short = "no interval" if case.comparison.has_zero else "too few runs"
-        advice = RULE.advice if case.comparison.has_zero else enough(least, ratio.n if ratio else 0)
+        advice = RULE.advice if ratio is None else enough(least, ratio.n)
         return found(RULE, case, State.FAIL, text, observed=observed, threshold=threshold, short=short, advice=advice or "")
     half = half_width(ratio.low, ratio.high)
     decided = case.comparison.conclusion is not Conclusion.UNDECIDED
