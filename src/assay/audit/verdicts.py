@@ -8,7 +8,6 @@ from math import inf, prod
 
 from assay.records import Bound, Finding, Meaning, Severity, State, VerdictState
 
-
 Bounded = tuple[tuple[str, ...], Bound]
 """Rules, with the bound that they give together."""
 
