@@ -147,7 +147,7 @@ def balance_of(case: TrialCase) -> Balance | None:
 
 def since_start_ns(client: Client) -> int:
     """The time from its start: of a directory that is listed piece by piece, files in between, only the last piece has an end."""
-    return client.last_ns - min(client.first_ns, client.started_ns)
+    return client.until_ns - min(client.first_ns, client.started_ns)
 
 
 def places(client: Client) -> int:
