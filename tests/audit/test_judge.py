@@ -15,6 +15,8 @@ from assay.records import (
     Conclusion,
     Direction,
     Durability,
+    Exclusion,
+    ExclusionReason,
     Fact,
     FactClass,
     Judged,
@@ -265,7 +267,9 @@ def test_comparison_is_as_bad_as_the_runs_in_it():
 
 
 def test_excluded_runs_do_not_count():
-    (verdict,) = compared(but(COLD_DEVICE, storage_bytes=0), excluded={"0002/1": "INVALID"}).values()
+    (verdict,) = compared(
+        but(COLD_DEVICE, storage_bytes=0), excluded={"0002/1": Exclusion(reason=ExclusionReason.INVALID)}
+    ).values()
     assert "INVALID" not in labels.label(verdict)
 
 

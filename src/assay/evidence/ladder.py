@@ -287,6 +287,30 @@ def data_files(phase: Phase, observations: Observations, metric: str, when: AtEd
     return total(None if found is None else found * stands_for(phase, observations, host) for host, found in sums.items())
 
 
+HELD = "held_bytes"
+"""Pages of files that a command wrote, when it had ended: in the layer `page_cache`, of a look of its own."""
+UNWRITTEN = ("dirty_bytes", "writeback_bytes")
+
+
+def left_dirty(phase: Phase, observations: Observations) -> float | None:
+    """Bytes of data and image files dirty or under writeback at the stop, minus those at arming; None where not known.
+
+    A file that did not exist at arming had nothing dirty then. Where data files were sampled, each stands for some.
+    """
+    before, after = (
+        total(data_files(phase, observations, metric, when) for metric in UNWRITTEN) for when in (at_arming, at_stop)
+    )
+    images = [one for metric in UNWRITTEN for one in gauges(phase, observations, "page_cache", metric, "backing")]
+    below, left = at_arming(phase, images), at_stop(phase, images)
+    return total((None if after is None else after - (before or 0.0), None if left is None else left - (below or 0.0)))
+
+
+def flushed_in_clock(phase: Phase, observations: Observations) -> bool:
+    """Whether a device below completed a flush while the clock ran."""
+    every = (passed(phase, observations, rung, Direction.FLUSH) for rung in (Rung.LOWEST_DEVICE, Rung.UPPER_DEVICE))
+    return any(one is not None and one.raw_operations >= 1 for one in every)
+
+
 def at_arming(phase: Phase, series: Iterable[Series]) -> float | None:
     """The sum of gauges just before the clock started; None without a sample by then, such as of a file that is not made yet."""
     return total(latest_sample(item, phase.start_ns) for item in series if item.at_ns and item.at_ns[0] <= phase.start_ns)

@@ -83,6 +83,10 @@ class Bound:
     high: float | None
     unit: str
 
+    def is_wider(self, factor: float) -> bool:
+        """Whether its ends are further apart than a factor; one that is open on a side is a limit, and never is."""
+        return self.low is not None and self.high is not None and self.high > max(0.0, self.low) * factor
+
 
 class LimiterKind(StrEnum):
     """What kind of limit a figure reached."""
@@ -265,6 +269,13 @@ class Verdict:
     """What the number really is."""
     bound: Bound | None
     findings: tuple[Finding, ...]
+
+    @property
+    def shown(self) -> VerdictState:
+        """The state as it is shown: a figure that was only disturbed is TAINTED and never INVALID."""
+        held = [one for one in self.findings if one.counts]
+        disturbed = self.state is VerdictState.INVALID and held and all(one.is_disturbance for one in held)
+        return VerdictState.TAINTED if disturbed else self.state
 
     @property
     def noise(self) -> tuple[Finding, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from assay.evidence import ladder
 from assay.evidence.reports import reported_readings
 from assay.evidence.rungs import DEVICES
 from assay.evidence.snapshots import Origin, gauge
@@ -291,11 +292,13 @@ def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Obser
 
 
 def added(watched: Watched) -> Iterator[Series]:
-    """Dirty pages at the end of files that no observer looked at, and what was dirtied and thrown away."""
+    """Dirty pages at the end of files that no observer looked at, pages of written ones, what was dirtied and thrown away."""
     known = {one.subject for one in watched.observations.over_time(PHASE, "page_cache", "dirty_bytes")}
     for one in watched.files:
         if one.written and one.dirty_bytes is not None and f"path:{one.path}" not in known:
             yield gauge(PAGES, f"path:{one.path}", "dirty_bytes", "bytes", [(watched.elapsed_ns, one.dirty_bytes)])
+        if one.written and one.cached_after_bytes is not None:
+            yield gauge(PAGES, f"path:{one.path}", ladder.HELD, "bytes", [(watched.elapsed_ns, one.cached_after_bytes)])
     if watched.account is not None and watched.account.beside_data_read_bytes:
         doubtful = [(watched.elapsed_ns, watched.account.beside_data_read_bytes)]
         yield gauge(PROCESS, ABSOLUTE, "doubtful_read_bytes", "bytes", doubtful)
