@@ -46,6 +46,7 @@ COUNTS = [
     "copies",
     "bad_used",
     "backwards",
+    "reordered",
     "signed",
     "proxied",
     "refused_connections",

@@ -304,19 +304,23 @@ fn is_another(one: &Connection, segment: &Segment<'_>) -> bool {
     one.is_ended() || (one.syn.is_some() && !same)
 }
 
-/// Which side sends the first segment that is seen of a connection.
+/// Which side sends the first segment that is seen of a connection: by its content where it has a message, else by its ports.
 fn sender(segment: &Segment<'_>) -> Side {
-    match (segment.syn, segment.ack, segment.sender) {
-        (true, None, _) | (false, _, Sender::Client) => Side::Client,
-        (true, Some(_), _) | (false, _, Sender::Server) => Side::Server,
-        (false, _, Sender::Either) => ports::speaker(segment.payload).unwrap_or(
-            // The smaller port is the server's, as a rule.
-            if segment.to.port <= segment.from.port {
-                Side::Client
-            } else {
-                Side::Server
-            },
-        ),
+    if segment.syn {
+        return match segment.ack {
+            None => Side::Client,
+            Some(_) => Side::Server,
+        };
+    }
+    if let Some(side) = ports::speaker(segment.payload) {
+        return side;
+    }
+    match segment.sender {
+        Sender::Client => Side::Client,
+        Sender::Server => Side::Server,
+        // The smaller port is the server's, as a rule.
+        Sender::Either if segment.to.port <= segment.from.port => Side::Client,
+        Sender::Either => Side::Server,
     }
 }
 

@@ -212,8 +212,9 @@ impl Receiver for Dissector {
         self.streams.tallies.undescribed_frames += frames;
     }
 
-    fn went_back(&mut self) {
+    fn went_back(&mut self, in_order: bool) {
         self.streams.tallies.backwards += 1;
+        self.streams.tallies.reordered += u64::from(in_order);
     }
 
     fn asked(&mut self) {

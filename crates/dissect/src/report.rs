@@ -94,6 +94,7 @@ fn capture(tallies: &Tallies, files: &[FileRead], layers: &Layers) -> Value {
         "incomplete_datagrams": layers.fragments.incomplete(),
         "tunnels": tunnels,
         "backwards": tallies.backwards,
+        "reordered": tallies.reordered,
         "bytes": tallies.bytes,
         "start_ns": tallies.first_ns,
         "end_ns": tallies.first_ns.map(|_| tallies.last_ns),

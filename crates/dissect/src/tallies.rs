@@ -146,6 +146,8 @@ pub struct Tallies {
     pub ports: Table<u16, u64>,
     /// Frames whose time is before that of one before them.
     pub backwards: u64,
+    /// Those that were put in order of time.
+    pub reordered: u64,
     pub messages: u64,
     pub malformed: u64,
     pub skipped_bytes: u64,

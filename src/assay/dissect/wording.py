@@ -393,7 +393,8 @@ def _doubts(found: Dissection) -> Iterator[str]:
     if found.count("answers_lost"):
         yield f"{counted(found.count('answers_lost'), 'answer')} may be among the lost bytes: not counted as unanswered."
     if found.count("untimed"):
-        used = f": {found.count('bad_used'):,} used, since the receiver acknowledged them" if found.count("bad_used") else ""
+        left = counted(found.count("untimed"), "answered operation")
+        yield f"{left} without a time: a frame was lost, or its time is not known."
     if not found.sealed and found.values["opaque"]["no_ldap"]:
         yield f"{', '.join(_opaque_kinds(found))}."
     if attempts := list(_attempts(found)):
@@ -413,7 +414,10 @@ def _network(found: Dissection) -> Iterator[str]:
     if found.count("copies"):
         yield f"{found.count('copies'):,} copies of segments that were captured twice: each counted once."
     if found.count("backwards"):
-        yield f"{counted(found.count('backwards'), 'frame')} earlier than one before it: put in order of time."
+        earlier = counted(found.count("backwards"), "frame")
+        yield f"{earlier} earlier than one before it: {found.count('reordered'):,} put in order of time."
+        if found.count("reordered") < found.count("backwards"):
+            yield "The others acknowledge what they are earlier than: two clocks disagree."
     if found.count("retransmitted") or found.count("out_of_order"):
         late = f"{found.count('out_of_order'):,} out of order"
         yield f"{counted(found.count('retransmitted'), 'segment')} retransmitted, {late}."

@@ -105,7 +105,6 @@ impl<'r> InTime<'r> {
         if !frame.at.is_timed() {
             order_ns = self.latest_ns();
         } else if self.latest_ns() > order_ns {
-            self.receiver.went_back();
             let seen = self.layers.seen(frame);
             while let Some(before) = at.checked_sub(1)
                 && self.held[before].order_ns > order_ns
@@ -117,6 +116,7 @@ impl<'r> InTime<'r> {
                 }
                 at = before;
             }
+            self.receiver.went_back(at < self.held.len());
         }
         self.hold(at, order_ns, frame);
     }

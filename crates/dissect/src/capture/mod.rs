@@ -67,8 +67,8 @@ pub trait Receiver {
     fn dropped(&mut self, frames: u64);
     /// Frames of interfaces that have no description.
     fn undescribed(&mut self, frames: u64);
-    /// A frame is earlier than one before it.
-    fn went_back(&mut self) {}
+    /// A frame is earlier than one before it; whether it was put in order.
+    fn went_back(&mut self, _: bool) {}
     /// Somebody wants to know the counts now.
     fn asked(&mut self) {}
 }
