@@ -1,4 +1,4 @@
-"""What may lie around the messages, each form with the truth of a conversation: tunnels, SASL buffers, proxies, packed files, copies."""
+"""What may lie around the messages, each form with its truth: tunnels, SASL buffers, proxies, packed files, copies."""
 
 import gzip
 import random
@@ -8,7 +8,7 @@ import pytest
 
 from assay.dissect import result
 from stage import ldap_captures as made
-from stage.ldap_captures import ACK, MS, PSH, START_NS, SYN, Connection, Frame, Interface, Packet, replace
+from stage.ldap_captures import ACK, MS, START_NS, SYN, Connection, Frame, Interface, replace
 from stage.ldap_traffic import Talk, agrees, dissected, everything, of_bytes, of_packets
 from stage.rows import each
 
@@ -65,7 +65,7 @@ TUNNELS = {
     "vxlan in gre in IPv6": lambda ip: outer(47, gre(0, 0x0800, TUNNELS["vxlan"](ip)), six=True),
 }
 FRAMES = {
-    **{name: (lambda tunnel: lambda ip: ethernet(tunnel(ip)))(tunnel) for name, tunnel in TUNNELS.items()},
+    **{name: (lambda ip, tunnel=tunnel: ethernet(tunnel(ip))) for name, tunnel in TUNNELS.items()},
     "mpls of two labels": lambda ip: ethernet(b"\0\1\0\x40\0\2\1\x40" + ip, 0x8847),
     "mpls with Ethernet and a word": lambda ip: ethernet(b"\0\1\1\x40" + bytes(4) + ethernet(ip), 0x8848),
     "mpls with Ethernet": lambda ip: ethernet(b"\0\1\1\x40" + ethernet(ip), 0x8847),

@@ -264,6 +264,7 @@ FIELDS = frozenset(
             "copies",
             "bad_used",
             "backwards",
+            "reordered",
             "signed",
             "proxied",
             "refused_connections",
