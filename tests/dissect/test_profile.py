@@ -35,7 +35,8 @@ def loaded(captured, attributes=False):
 
 
 def test_the_mix_and_the_shapes_are_there():
-    made = found(filters=FILTERS, operations=[operation("search", 90), operation("modify", 10), operation("bind", 4)])
+    kinds = [operation("search", 90), operation("modify", 10), operation("bind", 4)]
+    made = found(filters=FILTERS, operations=kinds, authentications=4)
     text = profile.toml(made, attributes=True)
     whole = tomllib.loads(text)
     read, load = whole["profile"], whole["workloads"]["captured"]
@@ -110,7 +111,8 @@ def test_every_load_is_one_that_an_experiment_takes(open_at_once, binds, wants, 
     made = found()
     captured = found(
         operations=[operation("search", 90), operation("modify", 10), *([operation("bind", binds)] if binds else [])],
-        profile={**made.values["profile"], **wants},
+        profile={**made.values["profile"], **wants, "authentications": binds},
+        authentications=binds,
         habits={**made.values["habits"], "open_at_once": open_at_once},
     )
     load = profile.toml(captured, attributes=attributes).partition("\n[profile]")[0]

@@ -25,12 +25,12 @@ def test_damage_makes_a_lower_bound_and_ports_are_named_without_ldap():
     lossy = found(files=[{"path": "a.pcap", "format": "pcap", "frames": 12, "ended": ended}])
     assert not lossy.complete
     assert "a.pcap: 12 frames read, up to byte 4,711: the file ends inside a frame." in wording.remarks(lossy)[0]
-    empty = found(search=0, frames=50, messages=0, ports=[{"port": 1389, "frames": 40}])
+    empty = found(search=0, frames=50, messages=0, connections=0, ports=[{"port": 1389, "frames": 40}])
     assert "TCP ports seen: 1389 (40 frames)" in wording.answer(empty)
     assert "--port" in wording.answer(empty)
     assert wording.answer(found(search=0, frames=0, messages=0)) == "No frames."
-    opaque = found(search=0, messages=0, opaque_connections=2, opaque_bytes=5000)
-    assert "2 connections encrypted" in wording.answer(opaque)
+    opaque = found(search=0, frames=9, messages=0, opaque_connections=2, opaque={**found().values["opaque"], "ldaps": 2})
+    assert "2 connections encrypted by TLS" in wording.answer(opaque)
 
 
 def test_slow_filters_with_few_entries_are_candidates():
@@ -51,7 +51,7 @@ def test_the_terminal_has_at_most_40_lines_whatever_it_tells():
         operations=kinds,
         filters=[used(f"(a{number}=?)", 9) for number in range(30)],
         clients=[client(f"10.0.0.{number}", 9) for number in range(30)],
-        limits=[{"operation": None, "ns": 5, "slower": 1}],
+        limits=[{"operation": None, "ns": 5, "n": 9, "slower": 1}],
         **everything,
     )
     resolved = verb.resolve(verb.CaptureWords(files=("x",), levels=("all p99 <= 5 ms",), link="1GbE"), verb.CaptureOutputs())
@@ -60,7 +60,7 @@ def test_the_terminal_has_at_most_40_lines_whatever_it_tells():
     assert "1GbE" in text
     assert "not met" in text or "met" in text
     texts = [f"search p99 <= {20 if number < 45 else 1} ms" for number in range(50)]
-    made = found(limits=[{"operation": "search", "ns": 1, "slower": 0 if "20" in text else 60} for text in texts])
+    made = found(limits=[{"operation": "search", "ns": 1, "n": 100, "slower": 0 if "20" in text else 60} for text in texts])
     resolved = verb.resolve(verb.CaptureWords(files=("x",), levels=texts), verb.CaptureOutputs())
     judged = levels.judged(resolved.levels, made)
     lines = verb.text(made, resolved, judged).split("\n")
