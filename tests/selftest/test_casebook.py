@@ -33,7 +33,11 @@ def test_every_page_is_a_case_whose_rules_and_tools_have_names():
     assert len(every) > 60
     assert not [one.name for one in every if not one.source.startswith("https://")]
     assert not [one.name for one in every for group in one.expected.rules if group - ids]
-    assert {path.name for path in FOLDER.iterdir()} - {f"{one.name}.md" for one in every} == {"README.md", "stage.sh", "answers.py"}
+    assert {path.name for path in FOLDER.iterdir()} - {f"{one.name}.md" for one in every} == {
+        "README.md",
+        "stage.sh",
+        "answers.py",
+    }
 
 
 @each(
