@@ -64,10 +64,16 @@ class Answer:
     state: VerdictState | None
     findings: tuple[Mapping[str, Any], ...]
 
-    def names(self, expected: Expected, *, in_notes: bool = True) -> bool:
+    def names(self, expected: Expected) -> bool:
         """Whether the cause is named: no rule of it passes, and every word of it is there. A note may name it, too."""
-        notes = () if in_notes else (Severity.NOTES,)
-        spoke = {one["rule"] for one in self.findings if one["state"] not in UNDECIDED and one["severity"] not in notes}
+        return self._names(expected, {one["rule"] for one in self.findings if one["state"] not in UNDECIDED})
+
+    def accuses(self, expected: Expected) -> bool:
+        """Whether the cause is held against it: its rules fail, and are no notes."""
+        failed = (one for one in self.findings if one["state"] == State.FAIL and one["severity"] != Severity.NOTES)
+        return self._names(expected, {one["rule"] for one in failed})
+
+    def _names(self, expected: Expected, spoke: set[str]) -> bool:
         text = " ".join(self.text.split()).lower()
         return all(group & spoke for group in expected.rules) and all(word.lower() in text for word in expected.words)
 
@@ -219,7 +225,7 @@ def of_twin(expected: Expected, found: Answer | str) -> Outcome:
     if isinstance(found, str):
         return Outcome(side=Side.NOT_JUDGED, why=found)
     against = found.accusing
-    if against or found.names(expected, in_notes=False):
+    if against or found.accuses(expected):
         return Outcome(side=Side.ACCUSED, state=found.state, why=against[0] if against else beginning(found.text))
     if found.state is VerdictState.UNVERIFIED and any(one["state"] == State.UNVERIFIED for one in found.findings):
         return Outcome(side=Side.UNVERIFIED, state=found.state, why=beginning(found.text))
