@@ -256,9 +256,9 @@ def remedy(execution: JudgedExecution, finding: Finding) -> str:
 
 
 USED = {
-    "direct": "`{words}` was used: look for what answers such reads without storage: holes and preallocated space (T06), "
+    "direct": "`{words}` was used. Look for what answers such reads without storage: holes and preallocated space (T06), "
     "compression (T07), a file system in memory or in user space.",
-    "flush": "`{words}` was used: look for where the data went: a file system in memory, an upper layer of overlay, "
+    "flush": "`{words}` was used. Look for where the data went: a file system in memory, an upper layer of overlay, "
     "another device.",
 }
 """What to do where the argument that mends it was given."""
