@@ -125,8 +125,10 @@ def missing(phase: Phase, observations: Observations, keys: tuple[str, ...]) -> 
 
 
 def way(observations: Observations, key: str) -> str:
-    """How to get missing evidence, after the reason why it is missing, where one is known."""
+    """How to get missing evidence, after the reason why it is missing, where one is known; a reason may end with the remedy."""
     why = observations.why_missing(key)
+    if why and why.endswith("."):
+        return f"{words(key)} ({why.removesuffix('.')})"
     return f"{words(key)}{f' ({why})' if why else ''}, needs {of(key).way}"
 
 

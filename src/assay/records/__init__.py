@@ -130,6 +130,7 @@ from assay.records.run import (
     Run,
     SteadyState,
     StopRule,
+    Unfinished,
 )
 from assay.records.scaling import (
     ArmOrder,
