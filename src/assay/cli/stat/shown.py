@@ -10,11 +10,11 @@ from assay.audit.verdicts import failures, unverified
 from assay.cli.stat.described import (
     LEAST_BYTES,
     MOSTLY,
-    NOTHING,
     bytes_text,
     described,
     dirty_bytes,
     figure,
+    nothing,
     operation_of,
 )
 from assay.cli.stat.execution import JudgedExecution
@@ -79,7 +79,7 @@ def verdict_lines(execution: JudgedExecution) -> Iterator[str]:
     if execution.state is None:
         yield f"assay: {described(execution)}"
     elif not execution.judged:
-        yield f"assay: {execution.state}: {NOTHING}"
+        yield f"assay: {execution.state}: {nothing(execution)}"
     for at, verdict in enumerate(execution.judged[:3]):
         text = f"{labels.label(verdict)}{as_claimed(execution, verdict)}"
         yield line(str(verdict.state), text) if at else f"assay: {verdict.state}: {text}"
