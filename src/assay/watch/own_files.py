@@ -75,12 +75,13 @@ def before(host: Host, argv: tuple[str, ...], directory: str) -> OwnFiles:
     if directory.startswith(PROGRAMS):
         places.add(directory)
     known: dict[FileId, int] = {}
+    calls = host.syscalls
+    if calls is None:
+        return OwnFiles(cached={}, named=tuple(places))
     with contextlib.suppress(OSError):
         for path in (*programs, *_libraries()):
-            if host.syscalls is None:
-                break
             status = os.stat(path)  # noqa: PTH116 - many of them
-            found = host.syscalls.cachestat(path)
+            found = calls.cachestat(path)
             known[status.st_dev, status.st_ino] = found.cached * found.page_bytes
         return OwnFiles(cached=known, named=tuple(places))
     return OwnFiles(cached={}, named=tuple(places))

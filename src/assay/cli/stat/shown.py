@@ -11,12 +11,12 @@ from assay.cli.stat.described import (
     LEAST_BYTES,
     LEAST_PRECISION,
     MOSTLY,
-    NOTHING,
     bytes_text,
     described,
     digits_share,
     dirty_bytes,
     figure,
+    nothing,
     operation_of,
 )
 from assay.cli.stat.execution import JudgedExecution
@@ -81,7 +81,7 @@ def verdict_lines(execution: JudgedExecution) -> Iterator[str]:
     if execution.state is None:
         yield f"assay: {described(execution)}"
     elif not execution.judged:
-        yield f"assay: {execution.state}: {NOTHING}"
+        yield f"assay: {execution.state}: {nothing(execution)}"
     for at, verdict in enumerate(execution.judged[:3]):
         text = f"{labels.label(verdict)}{as_claimed(execution, verdict)}"
         yield line(str(verdict.state), text) if at else f"assay: {verdict.state}: {text}"
@@ -283,9 +283,9 @@ def remedy(execution: JudgedExecution, finding: Finding) -> str:
 
 
 USED = {
-    "direct": "`{words}` was used: look for what answers such reads without storage: holes and preallocated space (T06), "
+    "direct": "`{words}` was used. Look for what answers such reads without storage: holes and preallocated space (T06), "
     "compression (T07), a file system in memory or in user space.",
-    "flush": "`{words}` was used: look for where the data went: a file system in memory, an upper layer of overlay, "
+    "flush": "`{words}` was used. Look for where the data went: a file system in memory, an upper layer of overlay, "
     "another device.",
 }
 """What to do where the argument that mends it was given."""
