@@ -307,7 +307,7 @@ def test_another_program_on_the_link_of_the_load_is_a_neighbour(far, tmp_path):
     (bench.home / "t.toml").write_text(STREAM.format(server=server.address, load=load.address))
     server.shape("40mbit")
     with contextlib.ExitStack() as ends:
-        for machine, words in ((server, ("-s", "-1")), (load, ("-c", server.address, "-P", "3", "-t", "60"))):
+        for machine, words in ((server, ("-s", "-1")), (load, ("-c", server.address, "-P", "3", "-t", "25"))):
             program = ends.enter_context(machine.start("iperf3", *words, "-p", "5999", stdout=subprocess.DEVNULL))
             ends.callback(program.kill)
             time.sleep(0.5)
