@@ -30,6 +30,7 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, reports
 from assay.measures import external, figures, in_bytes, latency
+from assay.measures.windows import given_up
 from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
 from assay.rulekit.findings import at_least, found, knob
 from assay.units import Unit
@@ -111,6 +112,7 @@ def untimed(case: TrialCase) -> Iterator[str]:
     buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
     timed = sum(count for _, count in buckets)
     done = sum(total.count for _, total in measures.client_operations(case.phase, case.measure.operation))
+    done += sum(one.count for _, one in given_up(case.phase, case.measure.operation))
     if timed and abs(timed - done) > case.thresholds["disagreement_share"] * max(timed, done):
         yield f"{done:,} operations counted, {timed:,} timed."
 

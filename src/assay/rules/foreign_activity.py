@@ -11,8 +11,8 @@ The rule works out the share of its time that the load lost to them at most:
   requests were counted and there were none. Work is bytes, and
   `operation_bytes` for each operation; other programs' operations are those of the idle baseline. Fewer than `least_bytes` do
   not count.
-- Of two ends of the lab the bytes are known. The interface of the load moved more by the rest of its traffic, unless the link to
-  the server had room for both.
+- The bytes of two ends of the lab are known. Other traffic on the load's interface took as much from it, unless the link to the
+  server had room for both.
 
 On the target's host they are beside its server, where that is observed: they take from the time in which the load waits for it.
 
