@@ -264,16 +264,22 @@ class Reads(TypedDict):
 
 
 def reads(
-    figures: Figures, expected: str, *, begins: re.Pattern[str] | None = None, ends: re.Pattern[str] | None = None
+    figures: Figures,
+    expected: str,
+    *,
+    begins: re.Pattern[str] | None = None,
+    ends: re.Pattern[str] | None = None,
+    runs: Callable[[str], Sequence[str]] | None = None,
 ) -> Reads:
     """Return `Parser.parse`, `Parser.resolution` and `Parser.runs`; `expected` describes the required output.
 
-    A run begins with a line that `begins` describes, or ends with one of `ends`; JSON documents are runs too.
+    A run begins with a line that `begins` describes, or ends with one of `ends`; JSON documents are runs too. `runs` is for what
+    no single line tells.
     """
     return Reads(
         parse=lambda text: {key: number.value for key, number in _checked_figures(figures, expected, text).items()},
         resolution=lambda text: {key: number.half for key, number in _checked_figures(figures, expected, text).items()},
-        runs=lambda text: runs_in(text, begins, ends),
+        runs=runs or (lambda text: runs_in(text, begins, ends)),
     )
 
 

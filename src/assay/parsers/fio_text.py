@@ -247,7 +247,7 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 PARSER = Parser(
     name="fio_text",
     recognises=recognises,
-    **{**printed.reads(_figures, EXPECTED), "runs": runs},
+    **printed.reads(_figures, EXPECTED, runs=runs),
     result_file=printed.file_option("fio", "--output"),
     tier=printed.of_device,
     direct="--direct=1",
