@@ -56,6 +56,7 @@ WAYS = {
     "UTF-16 without a mark": lambda text: text.encode("utf-16-le"),
     "colours": lambda text: "".join(f"\x1b[1m{line}\x1b[0m\n" for line in text.split("\n")).encode(),
     "ts": lambda text: before("Nov 28 22:44:13 ", text),
+    "iperf3 --timestamps": lambda text: before("Sat Nov 28 22:44:13 2026 ", text),
     "kubectl": lambda text: before("2026-11-28T22:44:13.123456789Z ", text),
     "Jenkins": lambda text: before("[2026-11-28T22:44:13.123Z] ", text),
     "docker compose": lambda text: before("bench-1  | ", text),
