@@ -120,3 +120,11 @@ def test_stat_takes_the_figures_that_import_takes():
         if (tool, values) != (wanted.tool, chosen(wanted.values)):
             failures.append(f"{path.name}: {tool} {set(values.items()) ^ set(chosen(wanted.values).items())}")
     assert failures == []
+
+
+@pytest.mark.parametrize("name", catalogue.names("parsers"))
+def test_a_reader_is_found_by_each_program_of_its_tool(name):
+    parser = catalogue.find("parsers", name)
+    programs = catalogue.programs_of(name)
+    assert programs == (parser.programs or (name.partition("_")[0],)), "declared literally, to be found without an import"
+    assert [program for program in programs if name not in reports.likely((f"/usr/bin/{program}", "-x"))] == []
