@@ -56,6 +56,7 @@ WAYS = {
     "UTF-16 without a mark": lambda text: text.encode("utf-16-le"),
     "colours": lambda text: "".join(f"\x1b[1m{line}\x1b[0m\n" for line in text.split("\n")).encode(),
     "ts": lambda text: before("Nov 28 22:44:13 ", text),
+    "iperf3 --timestamps": lambda text: before("Sat Nov 28 22:44:13 2026 ", text),
     "kubectl": lambda text: before("2026-11-28T22:44:13.123456789Z ", text),
     "Jenkins": lambda text: before("[2026-11-28T22:44:13.123Z] ", text),
     "docker compose": lambda text: before("bench-1  | ", text),
@@ -119,3 +120,11 @@ def test_stat_takes_the_figures_that_import_takes():
         if (tool, values) != (wanted.tool, chosen(wanted.values)):
             failures.append(f"{path.name}: {tool} {set(values.items()) ^ set(chosen(wanted.values).items())}")
     assert failures == []
+
+
+@pytest.mark.parametrize("name", catalogue.names("parsers"))
+def test_a_reader_is_found_by_each_program_of_its_tool(name):
+    parser = catalogue.find("parsers", name)
+    programs = catalogue.programs_of(name)
+    assert programs == (parser.programs or (name.partition("_")[0],)), "declared literally, to be found without an import"
+    assert [program for program in programs if name not in reports.likely((f"/usr/bin/{program}", "-x"))] == []

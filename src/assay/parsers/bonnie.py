@@ -15,6 +15,7 @@ from assay.catalogue import Parser, printed
 EXPECTED = "the CSV line (formats 1.03 and 1.93 to 1.98) or the screen output of bonnie++, with a figure that is not +++++"
 CSV = re.compile(r"1\.9[3-8],(?:[^,]{0,200},){45,51}[^,]{0,40}")
 CSV_1_03 = re.compile(r"[^,\s]{0,80},\d{1,12}[KMGT]?(?::[\d.]{1,9}[kKMGT]?)?(?:,(?:[\d.]{0,20}|\+{1,9})){25}")
+TEST = re.compile(f"(?:{CSV.pattern})|(?:{CSV_1_03.pattern})")
 SCREEN = re.compile(r"Version\s+\d\.\d\d.{0,20}-Sequential (?:Output|Create)-.{1,80}")
 IO = ("write_char", "write", "read_modify_write", "read_char", "read", "seek")
 FILES = ("create", "stat", "unlink", "create_random", "stat_random", "unlink_random")
@@ -28,7 +29,7 @@ LATENCY = {"us": 1e3, "ms": 1e6, "s": 1e9}
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     rows = printed.lines(text)
-    found = [row.split(",") for row in rows if CSV.fullmatch(row) or CSV_1_03.fullmatch(row)]
+    found = [row.split(",") for row in rows if TEST.fullmatch(row)]
     if not found:
         if any(STARTED.match(row) for row in rows):
             raise ValueError("field of the CSV line")  # the screen output is rounded
@@ -90,8 +91,8 @@ def _rate(operation: str, cell: str, unit: float) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="bonnie",
     programs=("bonnie++",),
-    recognises=printed.prints(("bonnie++",), CSV, CSV_1_03, SCREEN),
-    **printed.reads(_figures, EXPECTED),
+    recognises=printed.prints(("bonnie++",), TEST, SCREEN),
+    **printed.reads(_figures, EXPECTED, ends=TEST),
     tier=printed.of_device,
     direct="-D",
 )

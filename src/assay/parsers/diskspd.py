@@ -15,7 +15,7 @@ from assay.catalogue import Parser, printed
 
 EXPECTED = "the text of diskspd (actual test time, Read IO, Write IO), or its XML"
 XML = "<Results>"
-BEGUN = re.compile(r"\s*Results for timespan \d{1,4}:\s*")
+BEGUN = re.compile(r"\s*(?:Results for timespan \d{1,4}:|<Results>)\s*")
 TIME = re.compile(r"\s*actual test time:\s+([\d.]{1,20})s\s*")
 SECTION = re.compile(r"\s*(Total|Read|Write) IO\s*")
 HEAD = re.compile(r"\s*thread \|\s+bytes\s+\|.{1,200}")

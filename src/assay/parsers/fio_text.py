@@ -75,7 +75,10 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         names = printed.fio_groups(side, {group: manners.get(group, printed.Manner()) for group in found})
         for group, figures in found.items():
             named = {**_of_jobs([job for job in jobs if job.group == group], side, figures["elapsed_ns"]), **figures}
-            valid = {name: figure for name, figure in named.items() if manners.get(group, printed.Manner()).has(name)}
+            manner = manners.get(group, printed.Manner())
+            valid = {
+                name: figure for name, figure in named.items() if manner.has(name) and (name, figure.value) != ("ops_per_s", 0)
+            }
             yield from ((f"{names[group]}.{name}", figure) for name, figure in valid.items())
 
 
@@ -247,7 +250,7 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 PARSER = Parser(
     name="fio_text",
     recognises=recognises,
-    **{**printed.reads(_figures, EXPECTED), "runs": runs},
+    **printed.reads(_figures, EXPECTED, runs=runs),
     result_file=printed.file_option("fio", "--output"),
     tier=printed.of_device,
     direct="--direct=1",

@@ -76,8 +76,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     for row in rows[begin:]:
         seen = CHILDREN.fullmatch(row)
         if seen and seen[1] in GROUPS:
-            figure, size = ("ops_per_s", 1) if seen[3] == "ops" else ("bytes_per_s", printed.KIB)
-            yield f"{GROUPS[seen[1]]}.{figure}", printed.number(seen[2], size)
+            name, size = ("ops_per_s", 1) if seen[3] == "ops" else ("bytes_per_s", printed.KIB)
+            yield f"{GROUPS[seen[1]]}.{name}", printed.number(seen[2], size)
 
 
 def _unit(rows: Sequence[str]) -> str:

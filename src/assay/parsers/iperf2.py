@@ -56,7 +56,7 @@ def _of_side(side: str, found: Sequence[re.Match[str]]) -> Iterator[printed.Figu
         yield f"{side}.bytes_per_s", printed.number(match[6], unit)
     sums = [match for match in reports if match[1].startswith("SUM")] or reports
     each = [_whole([match for match in sums if match[1] == name]) for name in dict.fromkeys(match[1] for match in sums)]
-    if lost := [found for rows in each for match in rows if (found := LOST.fullmatch(match[9]))]:
+    if lost := [told for rows in each for match in rows if (told := LOST.fullmatch(match[9]))]:
         sent = printed.exact(sum(int(one[2]) for one in lost))
         yield f"{side}.errors", printed.exact(sum(int(one[1]) for one in lost))
         yield from ((f"{side}.{name}", sent) for name in ("count", "attempts"))

@@ -39,6 +39,7 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     if broken := printed.first_match(rows, BROKEN):
         raise ValueError(f"end ({broken[0].strip()[:120]!r})")
     summary = next((at for at, row in enumerate(rows) if set(row.split()) == {"-"}), len(rows))
+    summary = max((at for at, row in enumerate(rows) if HEAD.fullmatch(row)), default=0) if summary < len(rows) else summary
     if begun is None or not (begun[1].startswith("Accepted") or any(row.startswith("iperf Done") for row in rows)):
         return
     found = [match for row in rows[summary:] if (match := ROW.fullmatch(row))]
@@ -105,7 +106,7 @@ def _json(report: Mapping[str, Any]) -> Iterator[printed.Figure]:
         yield f"{operation}.elapsed_ns", printed.exact(printed.json_number(row["seconds"]) * printed.SECOND)
         yield f"{operation}.bytes_per_s", printed.exact(printed.json_number(row["bits_per_second"]) / 8)
         arrived = sides["received"] or row
-        if "lost_packets" in arrived:
+        if arrived.get("packets"):  # of what a server sends it does not know what arrived
             yield from _datagrams(
                 operation, printed.json_number(arrived["lost_packets"]), printed.json_number(arrived["packets"])
             )

@@ -15,8 +15,11 @@ from assay.catalogue import Parser, printed
 
 EXPECTED = "the table of memtier_benchmark with the columns Type, Ops/sec and KB/sec"
 HEADING = re.compile(r"\s*Type\s+Ops/sec\s+Hits/sec\s+Misses/sec\s.{1,300}")
+BEGUN = re.compile(r"(?:ALL STATS|BEST RUN RESULTS)\s*")
+"""The heads of the first table of a call: with -x the best run, the worst one and the mean have one each."""
+REPORTS = ("ALL STATS", "AGGREGATED AVERAGE RESULTS")
 TYPE = re.compile(r"([A-Z][a-z_.]{1,40})s", re.ASCII)
-JSON_SIGN, ALL = '"ALL STATS"', "Totals"
+JSON_SIGN, ALL = '"run information"', "Totals"
 LATENCIES = {
     "Latency": "latency_mean_ns",
     "Avg.Latency": "latency_mean_ns",
@@ -39,7 +42,8 @@ NONE = "---"
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last table or report in the output."""
-    reports = [found["ALL STATS"] for found in printed.json_documents(text) if "ALL STATS" in found]
+    documents = printed.json_documents(text)
+    reports = [report for found in documents for name, report in found.items() if name.startswith(REPORTS)]
     if reports:
         yield from _json(reports[-1])
         return
@@ -81,5 +85,5 @@ PARSER = Parser(
     name="memtier",
     programs=("memtier_benchmark",),
     recognises=printed.prints(("memtier_benchmark",), HEADING, JSON_SIGN),
-    **printed.reads(_figures, EXPECTED, begins=HEADING),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
 )

@@ -48,5 +48,5 @@ def runs(text: str) -> Sequence[str]:
 PARSER = Parser(
     name="pgbench",
     recognises=printed.prints(("pgbench",), BEGUN, RATE, ABORTED),
-    **{**printed.reads(_figures, EXPECTED), "runs": runs},
+    **printed.reads(_figures, EXPECTED, runs=runs),
 )
