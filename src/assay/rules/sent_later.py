@@ -58,7 +58,7 @@ RULE = Rule(
     wrong="A cloud store is mounted with a cache, and a copy into it runs at the speed of the local disk. The rate is reported "
     "as that of the store. Nothing has been sent when the copy ends, and a power cut takes all of it.",
     alternatives=("The cache is what is measured. Claim tier = client-cache, and say so.",),
-    advice="Mount without that cache (rclone: --vfs-cache-mode off). Or let Assay mount it (targets webdav, smb_samba): its drain "
+    advice="Mount without that cache (rclone: --vfs-cache-mode off). Or let Assay mount it (webdav, smb_samba): its drain "
     "waits until the server has every byte. Or use `transfer` with a program that ends when all is sent (rclone copyto).",
     at_shell="Mount without that cache (rclone: --vfs-cache-mode off), or copy with rclone copyto, which ends when all is sent.",
     sources=("rclone mount: VFS file caching, --vfs-write-back",),
