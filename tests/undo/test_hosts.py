@@ -371,7 +371,7 @@ def test_a_reason_is_given_once_and_what_is_left_can_be_forgotten(far, tmp_path,
     clean_hosts({"s": other})
     (text,) = capsys.readouterr().err.splitlines()
     assert text.count("it belongs to another machine of the name s (root@filer)") == 1
-    assert text.count("directory marker=m") == 2, "it is in its own notes and in ours"
+    assert text.count("directory /") == 2, "it is in its own notes and in ours"
     assert text.endswith(". To forget it: assay hosts FILE clean --forget s")
     forgotten = Ledger(tmp_path / "ledger").forget("s", other)
     assert [entry.host for entry in forgotten] == ["s"] * 4
@@ -399,7 +399,7 @@ def test_hosts_are_cleaned_and_a_lost_one_is_told(far, tmp_path, monkeypatch, ca
     assert states(clean_hosts({"c.1": lost, "s": there})) == [("directory", "undone"), ("directory", "gone")]
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "assay: no cleanup after killed runs on host c.1: host c.1 is lost: its connection ended"
-    assert told[1].startswith("assay: undone on host s after a killed run: directory marker=m path=")
+    assert told[1].startswith("assay: undone on host s after a killed run: directory /")
     assert len(told) == 2
 
 
@@ -433,4 +433,4 @@ def test_the_doctor_names_what_is_left_on_hosts_that_only_a_file_can_reach(far, 
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "ledger")], capture_output=True, text=True, check=True)
     *_, first, host, entry = done.stdout.splitlines()
     assert "assay hosts FILE clean" in first
-    assert (host.strip(), entry.strip()) == ("s (root@filer)", "mount device=/dev/loop0 path=/mnt/x")
+    assert (host.strip(), entry.strip()) == ("s (root@filer)", "mount of /dev/loop0 at /mnt/x")

@@ -27,7 +27,7 @@ LATENCIES = {
 def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output."""
     rows = printed.lines(text)
-    found = dict(match.groups() for row in rows[printed.last_run(rows, BEGUN) :] if (match := PAIR.fullmatch(row.strip())))
+    found = {match[1]: match[2] for row in rows[printed.last_run(rows, BEGUN) :] if (match := PAIR.fullmatch(row.strip()))}
     if "num_transactions" in found:
         yield "transaction.count", printed.exact(int(found["num_transactions"]))
         yield "transaction.ops_per_s", printed.number(found["throughput"])

@@ -31,7 +31,7 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "Bytes of the single connections unknown (TCP_INFO).")
     least, fair = shares.slowest, shares.fairness
     text = f"Jain's index of {len(shares.each)} connections: {fair:.2f} (limit {case.thresholds['fairness']:g})"
-    observed = {"fairness": fair, "least_share": least.share, "slowest": least.name}
+    observed: dict[str, float | str | None] = {"fairness": fair, "least_share": least.share, "slowest": least.name}
     if fair >= case.thresholds["fairness"] and least.share >= case.thresholds["least_share"]:
         return found(RULE, case, State.PASS, f"{text}.", observed=observed)
     which = f"{least.name} moved {measures.in_bytes(least.bytes)}, {measures.percent(least.share)} of its fair share"
