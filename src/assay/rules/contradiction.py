@@ -30,7 +30,7 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, reports
 from assay.measures import external, figures, in_bytes, latency
-from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
+from assay.records import Bound, Direction, Finding, Meaning, Rung, Scope, Severity, Span, State, StopRule
 from assay.rulekit.findings import at_least, found, knob
 from assay.units import Unit
 
@@ -229,6 +229,7 @@ RULE = Rule(
         "The file was removed or truncated before write-back, or is stored compressed.",
         "The observed device stack is not the one in use (a bind mount, another disk below).",
     ),
+    meaning=Meaning.CONTRADICTORY,
     advice="Find the first layer at which bytes vanish (`assay show RUN` draws the ladder) before using any of the figures.",
     at_shell="Find the first layer at which bytes vanish before using any of the figures.",
     ask="ask which of the figures was measured, and which was computed from what",
