@@ -5,9 +5,8 @@ It subtracts those at arming, and divides by the bytes written.
 Then the lab times a syncfs: the drain. The durable rate lies between (W - dirty) / T and W / (T + drain).
 - A claim of stable media, or of the device for a write, is charged the drain: the figure is W / (T + drain). Dirty data are
   a note.
-- A figure that an external tool prints is the tool's word. If dirty data make the drain change it by more than the smallest
-  relevant effect, it is invalid: its rate is that of the page cache. If nothing was dirty, and no device was flushed in the
-  clock, it is bounded.
+- A figure that an external tool prints is invalid if dirty data make the drain change it by what matters. Its rate is that of
+  the page cache. If nothing was dirty, and no device was flushed in the clock, it is bounded.
 - The same claim without a timed drain is invalid if more than `dirty_share` was dirty.
 - Other claims: a note with the share in memory.
 
