@@ -172,14 +172,10 @@ def judge_measure(
     return verdict(case, figure, without_contradiction(case, findings))
 
 
-CONTRADICTION = "E05"
-"""The rule that finds readings that cannot all be true; bounds that other rules work out are such readings."""
-
-
 def without_contradiction(case: TrialCase, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """The findings; where bounds of two exclude each other the evidence is wrong, and the rule of contradictions says so."""
     found_pair = exclusive(findings, case.value)
-    rule = next((rule for rule in catalogue.rules_of(Scope.TRIAL) if rule.id == CONTRADICTION), None)
+    rule = next((rule for rule in catalogue.rules_of(Scope.TRIAL) if rule.meaning is Meaning.CONTRADICTORY), None)
     if found_pair is None or rule is None:
         return findings
     case = replace(case, thresholds=limits.thresholds(rule.id))
@@ -232,12 +228,9 @@ def told(figure: Figure | None, findings: Sequence[Finding]) -> float | None:
     """The figure that is judged: what was measured; where the drain makes what a tool printed false, that."""
     if figure is None:
         return None
-    printed = any(one.rule == DRAINED and one.severity is Severity.INVALIDATES for one in failures(findings))
+    failed = failures(findings)
+    printed = any(one.meaning is Meaning.DIRTY and one.severity is Severity.INVALIDATES for one in failed)
     return figure.raw if printed and figure.raw is not None else figure.value
-
-
-DRAINED = "D01"
-"""The rule that holds what was dirty at the stop against the figure."""
 
 
 def corrected(figure: Figure | None, findings: Sequence[Finding], direction: Direction | None) -> float | None:

@@ -61,13 +61,15 @@ class Meaning(StrEnum):
     QUOTA = "quota"
     CARRY_OVER = "carry-over"
     """Work of an earlier trial was still going on."""
+    CONTRADICTORY = "contradictory"
+    """Readings that cannot all be true."""
     DIFFERENCES = "differences"
     """What differs between two arms besides the factor."""
 
     @property
     def explains(self) -> bool:
         """Whether it says what a figure really is."""
-        return self not in (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.CARRY_OVER, Meaning.DIFFERENCES)
+        return self not in (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.CARRY_OVER, Meaning.CONTRADICTORY, Meaning.DIFFERENCES)
 
     @property
     def is_limiter(self) -> bool:

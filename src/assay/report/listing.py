@@ -167,6 +167,7 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
             filter(
                 None,
                 (
+                    show_truth(cell.estimate) if cell.estimate else "",
                     prices.words(prices.of_cell(results.experiment, cell)),
                     labels.of_several(said, words, len(here)),
                     comparison.left_out(cell),
@@ -180,10 +181,9 @@ def _interval(cell: Cell) -> str:
     """The interval of the estimate; smallest and largest value where there are too few for one."""
     one = cell.estimate
     assert one is not None
-    measured = show_range(one.low, one.high, one.unit) or f"n = {one.n}"
     if one.n > 1 and one.low is None:
-        measured = f"{show_range(cell.low, cell.high, one.unit)}, n = {one.n}"
-    return "; ".join(part for part in (measured, show_truth(one)) if part)
+        return f"{show_range(cell.low, cell.high, one.unit)}, n = {one.n}"
+    return show_range(one.low, one.high, one.unit) or f"n = {one.n}"
 
 
 def verdicts(results: Results) -> Iterable[VerdictGroup]:

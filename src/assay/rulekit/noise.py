@@ -146,7 +146,7 @@ def highest_rate(case: TrialCase) -> float | None:
     if any(client.load is not None for client in case.phase.clients):
         unstarted = sum(client.load.unstarted for client in case.phase.clients if client.load is not None)
         return case.value * (done + unstarted) / done if done else None
-    if fastest is None or not done or not places or duration <= 0:
+    if not fastest or not done or not places or duration <= 0:
         return None
     return case.value * places / fastest * duration / done
 

@@ -5,9 +5,8 @@ It subtracts those at arming, and divides by the bytes written.
 Then the lab times a syncfs: the drain. The durable rate lies between (W - dirty) / T and W / (T + drain).
 - A claim of stable media, or of the device for a write, is charged the drain: the figure is W / (T + drain). Dirty data are
   a note.
-- A figure that an external tool prints is the tool's word. If dirty data make the drain change it by more than the smallest
-  relevant effect, it is invalid: its rate is that of the page cache. If nothing was dirty, and no device was flushed in the
-  clock, it is bounded.
+- A figure that an external tool prints is invalid if dirty data make the drain change it by what matters. Its rate is that of
+  the page cache. If nothing was dirty, and no device was flushed in the clock, it is bounded.
 - The same claim without a timed drain is invalid if more than `dirty_share` was dirty.
 - Other claims: a note with the share in memory.
 
@@ -21,11 +20,13 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import Figure, in_bytes
+from assay.measures.figures import is_clean
 from assay.records import Bound, Direction, Durability, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import kept_only
 from assay.rulekit.findings import Figures, found, in_words, knob, rate_of
 from assay.units import Unit
 
+FLUSH = "Let the command flush before it stops its clock, or report the corrected figure."
 UNPRINTED = ("elapsed", "observed", None)
 """Values of the knob `parse` of figures that Assay itself counted."""
 
@@ -48,6 +49,11 @@ def check(case: TrialCase) -> Finding:
         return still_dirty(case, share, written, observed)
     if (figure := changed(case)) is not None:
         return unflushed(case, figure, observed)
+    if is_printed(case) and claimed(case) and case.phase.drain_ns is None and not is_clean(case.phase, case.observations):
+        statement = (
+            "Nothing was dirty when the clock stopped, but no flush was seen and none timed: a device may hold it in its cache."
+        )
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     limit = measures.percent(case.thresholds["dirty_share"])
     statement = f"{measures.percent(share)} of {in_bytes(written)} written was dirty when the clock stopped (limit {limit})."
     return found(RULE, case, State.PASS, statement, observed=observed)
@@ -97,15 +103,20 @@ def still_dirty(case: TrialCase, share: float, written: float, observed: Figures
         bound=bound,
         relabel=label,
         detail=detail or None,
+        advice=FLUSH if changed(case) is not None else RULE.advice or "",
         evidence=("drain: syncfs",),
     )
+
+
+def is_printed(case: TrialCase) -> bool:
+    """Whether the figure is what an external tool printed."""
+    return knob(case, "parse") not in UNPRINTED
 
 
 def changed(case: TrialCase) -> Figure | None:
     """The figure that an external tool printed, where the drain that is charged changes it by what matters; else None."""
     figure = measures.value(case.run, case.observations, case.measure)
-    printed = knob(case, "parse") not in UNPRINTED
-    if not printed or figure is None or not figure.raw or not figure.value or not claimed(case):
+    if not is_printed(case) or figure is None or not figure.raw or not figure.value or not claimed(case):
         return None
     ends = sorted((figure.raw, figure.value))
     return figure if ends[1] / ends[0] - 1 > case.experiment.matters_share else None
@@ -125,6 +136,9 @@ def unflushed(case: TrialCase, figure: Figure, observed: Figures) -> Finding:
         severity=Severity.QUALIFIES,
         observed=observed,
         bound=Bound(low=low, high=high, unit=figure.unit),
+        relabel="writes without a flush of the command's own",
+        detail=f"{drain} until they were on the device",
+        advice=FLUSH,
         evidence=("drain: syncfs",),
     )
 

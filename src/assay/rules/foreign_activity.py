@@ -5,10 +5,10 @@ The lab's own processes and kernel threads do not count; exited children count f
 The rule works out the share of its time that the load lost to them at most:
 - A CPU that other programs keep busy beside the load shares caches, memory and clock rate with it. It takes at most
   `neighbour_share` of the load's time on a CPU, in proportion to the CPUs that the load leaves and other programs use.
-- With more workers than CPUs, or where the waiting of its threads was not seen, their share of the CPU time is missing as well:
-  at most `competitors` times as long as the load was on a CPU, since a load that sleeps waits for none.
-- Their share of the lowest device's work counts for the time that the load waits for the device: not where its own storage
-  requests were counted and there were none. Work is bytes, and
+- With more workers than CPUs, or with threads whose waiting was not seen, their share of the CPU time is missing as well.
+  That is at most `competitors` times as long as the load was on a CPU: a load that sleeps waits for none.
+- Their share of the lowest device's work counts for the time that the load waits for the device. A load without any storage
+  request waited for none. Work is bytes, and
   `operation_bytes` for each operation; other programs' operations are those of the idle baseline. Fewer than `least_bytes` do
   not count.
 - The bytes of two ends of the lab are known. Other traffic on the load's interface took as much from it, unless the link to the

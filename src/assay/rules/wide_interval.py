@@ -16,7 +16,6 @@ from assay.catalogue import ComparisonCase, Rule
 from assay.records import Comparison, Conclusion, Estimate, Finding, Scope, Severity, State
 from assay.rulekit import contrasts
 from assay.rulekit.findings import found
-from assay.statistics.intervals import spread_of, values_within
 
 
 def check(case: ComparisonCase) -> Finding:
@@ -50,6 +49,8 @@ def check(case: ComparisonCase) -> Finding:
 
 def needed(ratio: Estimate, allowed: float) -> int | None:
     """How many pairs make the interval as narrow as allowed, by the spread of these; None of methods without a spread."""
+    from assay.statistics.intervals import spread_of, values_within  # a watched command needs none of it
+
     if ratio.low is None or ratio.high is None or ratio.low <= 0:
         return None
     spread = spread_of(math.log(ratio.high / ratio.low) / 2, ratio.n)

@@ -319,7 +319,9 @@ def _truth(one: Estimate, scale: Scale) -> str:
 def _table(shown: Sequence[tuple[Cell, tuple[Dot, ...]]], scale: Scale, parts: Roles) -> Table:
     factors = [factor.path for factor in (parts.series, parts.along, *parts.panels) if factor is not None]
     unit = f"{NARROW}({scale.label})" if scale.label else ""
-    head = (*factors, f"estimate{unit}", "interval", "true value", "n", "smallest", "largest", "runs", "not counted")
+    bounded = any(cell.estimate is not None and cell.estimate.range is not None for cell, _ in shown)
+    truth = ("true value",) if bounded else ()
+    head = (*factors, f"estimate{unit}", "interval", *truth, "n", "smallest", "largest", "runs", "not counted")
     rows = []
     for cell, here in shown:
         one = cell.estimate
@@ -329,7 +331,7 @@ def _table(shown: Sequence[tuple[Cell, tuple[Dot, ...]]], scale: Scale, parts: R
                 *(marks.level(parts.experiment, path, cell.levels.get(path)) for path in factors),
                 in_scale(one.value if one else None, scale),
                 f"{in_scale(one.low, scale)} to {in_scale(one.high, scale)}" if one and one.low is not None else "too few runs",
-                _truth(one, scale) if one else "",
+                *([_truth(one, scale) if one else ""] if bounded else []),
                 str(one.n) if one else "0",
                 in_scale(cell.low, scale),
                 in_scale(cell.high, scale),
