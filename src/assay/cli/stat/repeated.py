@@ -12,6 +12,7 @@ from assay.cli.stat import commands, described, exported, json_output, shown
 from assay.cli.stat.execution import JudgedExecution, keep, once, status
 from assay.cli.stat.options import Request
 from assay.cli.stat.ratios import Arm, CommandRatio, figures_of, ratio_line, ratios, unit_of, worst_of, worst_state
+from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import VerdictState
 from assay.statistics.intervals import LEAST, Mean, geometric_mean
 from assay.terminal.output import say
@@ -35,7 +36,8 @@ def repeated(request: Request) -> int:
         exported.write(request.export, arms, found)
     if request.lab is not None:
         keep(request.lab, made)
-    return status(first.runs[-1], request.gate) or status(worst_of(made), request.gate)
+    refused = BAD_VERDICT if request.gate is not Gate.OFF and any(ratio.unlike for ratio in found) else 0
+    return status(first.runs[-1], request.gate) or status(worst_of(made), request.gate) or refused
 
 
 def rounds(request: Request, arms: Sequence[Arm]) -> Iterator[JudgedExecution]:
@@ -144,6 +146,7 @@ def plain(first: Arm, others: Sequence[Arm], found: Sequence[CommandRatio]) -> d
                 "conclusion": str(ratio.conclusion),
                 "verdict": None if ratio.state is None else str(ratio.state),
                 "digits_share": ratio.digits_share,
+                "unlike": ratio.unlike,
             }
             for ratio in found
         ],
