@@ -571,7 +571,7 @@ impl Connection {
         if readable && binds + others > 0 {
             habits.without_unbind += u64::from(ended && !exchange.unbound && !self.reset_by_server);
             habits.one_operation += u64::from(closed && binds <= 1 && others <= 1);
-            habits.rebinding += u64::from(binds >= 2 && binds >= others);
+            habits.rebinding += u64::from(binds >= 2 && others > 0 && binds >= others);
         }
     }
 }

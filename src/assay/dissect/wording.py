@@ -80,7 +80,7 @@ def answer(found: Dissection) -> str:
         return _without_messages(found)
     duration_s = found.duration_ns / SECOND_NS
     least = "" if found.complete else "At least "
-    rate = f" in {human(found.duration_ns, Unit.NANOSECONDS)} ({digits(found.requests / duration_s)}/s)" if duration_s else ""
+    rate = f" in {human(found.duration_ns, Unit.NANOSECONDS)} ({_rate(found.requests, found)})" if duration_s else ""
     whom = f"{counted(len(found.clients), 'client')}, {counted(found.count('connections'), 'connection')}"
     return f"{least}{counted(found.requests, 'operation')}{rate}: {whom}{_main_time(found)}."
 
@@ -135,6 +135,22 @@ def _attempts(found: Dissection) -> Iterator[str]:
         yield f"{counted(datagrams, 'operation')} over UDP ({answered})"
 
 
+LEAST_RATE = 0.001
+"""A smaller rate is given over a longer time."""
+
+
+def _rate(count: int, found: Dissection) -> str:
+    """Return how many a second, an hour or a day."""
+    if not found.duration_ns:
+        return NONE
+    per_s = count * SECOND_NS / found.duration_ns
+    name, seconds = next(((name, size) for name, size in PERIODS if per_s * size >= LEAST_RATE), PERIODS[-1])
+    return f"{digits(per_s * seconds)}/{name}"
+
+
+PERIODS = (("s", 1), ("h", 3_600), ("day", 86_400), ("year", 31_557_600))
+
+
 def time(ns: float | None) -> str:
     """Return a time for people."""
     return NONE if ns is None else human(ns, Unit.NANOSECONDS)
@@ -157,11 +173,11 @@ def operation_rows(found: Dissection) -> tuple[tuple[str, ...], ...]:
 
 
 def _operation(one: OperationKind, found: Dissection) -> tuple[str, ...]:
-    times, duration_s = one.response_ns, found.duration_ns / SECOND_NS
+    times = one.response_ns
     return (
         one.operation,
         f"{one.requests:,}",
-        f"{digits(one.requests / duration_s)}/s" if duration_s else NONE,
+        _rate(one.requests, found),
         NONE if one.operation in ("abandon", "unbind") else f"{one.answered:,}",
         *(time(times.p50), time(times.p99), _longest(times)),
         time(one.first_entry_ns.p50),
@@ -269,7 +285,8 @@ def total(found: Dissection, link: tuple[str, float] | None) -> str:
         return f"{whole}."
     rates = [human(rate, Unit.BYTES_PER_S) for rate in (seen.mean_bytes_per_s, seen.highest_bytes_per_s)]
     window = human(seen.interval_ns, Unit.NANOSECONDS)
-    share = f" ({percent(seen.highest_bytes_per_s / link[1])} of {link[0]} one way)" if link else ""
+    # Both directions and all protocols are in it: one direction has no more than that.
+    share = f" (at most {percent(seen.highest_bytes_per_s / link[1])} of {link[0]} one way)" if link else ""
     return f"{whole}, {rates[0]} on average, {rates[1]} in the busiest {window}{share}."
 
 
