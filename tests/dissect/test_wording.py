@@ -12,6 +12,15 @@ def test_the_answer_has_the_operations_and_their_time():
     assert text == "100 operations in 10 s (10/s): 1 client, 2 connections; search p50 1 ms, p99 5 ms."
 
 
+@each("years rate", (0, "10/s"), (30, "0.381/h"), (30_000, "0.00913/day"))
+def test_a_rate_is_given_over_a_time_in_which_it_is_a_number(years, rate):
+    second_ns = 10**9
+    text = wording.answer(
+        found(start_ns=0, end_ns=years * 365 * 86_400 * second_ns or 10 * second_ns, search=100_000 if years else 100)
+    )
+    assert f"({rate})" in text
+
+
 @each("name", *result.LOSSES)
 def test_a_loss_makes_a_lower_bound_and_is_named(name):
     lossy = found(**{name: 3})

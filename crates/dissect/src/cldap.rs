@@ -39,11 +39,17 @@ impl Datagrams {
                     self.pending.insert(key, at);
                 }
                 Operation::Request(_) => {}
-                Operation::Answer(Answer::Entry) => self.entries += 1,
+                Operation::Answer(Answer::Entry) => {
+                    // An answer that was captured twice counts once.
+                    let is_new = self.pending.contains_key(&(to, from, message.id));
+                    self.entries += u64::from(is_new);
+                }
                 Operation::Answer(Answer::Result(_)) => {
                     let asked = self.pending.remove(&(to, from, message.id));
                     self.answered += u64::from(asked.is_some());
-                    if let Some(code) = message::result_code(&message.content) {
+                    if let Some(code) = message::result_code(&message.content)
+                        && asked.is_some()
+                    {
                         self.codes.count(code);
                     }
                     if let Some(ns) = asked.and_then(|asked| at.since(asked)) {

@@ -78,8 +78,15 @@ struct Half {
     fin: bool,
     /// Since when this end announces that it has no room.
     full_since_ns: Option<u64>,
-    /// The latest segments with data, and the place of the next one.
-    recent: Vec<Mark>,
+    /// None: without data so far. Many connections of a scan are.
+    spoken: Option<Box<Spoken>>,
+}
+
+/// What is kept of segments with data.
+#[derive(Default)]
+struct Spoken {
+    /// The latest ones, and the place of the next.
+    recent: [Mark; RECENT],
     next: usize,
     doubtful: Vec<Doubtful>,
     doubtful_bytes: usize,
@@ -93,25 +100,58 @@ impl Half {
             summed: false,
             fin: false,
             full_since_ns: None,
-            recent: Vec::new(),
-            next: 0,
-            doubtful: Vec::new(),
-            doubtful_bytes: 0,
+            spoken: None,
         }
     }
 
     fn held(&self) -> usize {
-        self.order.held_bytes() + self.doubtful_bytes
+        let doubtful = self.spoken.as_ref().map_or(0, |one| one.doubtful_bytes);
+        self.order.held_bytes() + doubtful
     }
 
+    /// Whether a segment with data was captured before; else it is remembered.
     #[inline]
-    fn remember(&mut self, mark: Mark) {
-        if self.recent.len() < RECENT {
-            self.recent.push(mark);
-        } else {
-            self.recent[self.next] = mark;
-            self.next = (self.next + 1) % RECENT;
+    fn is_copy(&mut self, mark: Mark, brought: Brought) -> bool {
+        let spoken = self.spoken.get_or_insert_default();
+        let is_copy =
+            brought == Brought::Repeated && spoken.recent.iter().any(|one| mark.is_copy(one));
+        if !is_copy {
+            spoken.recent[spoken.next] = mark;
+            spoken.next = (spoken.next + 1) % RECENT;
         }
+        is_copy
+    }
+
+    /// Keeps a segment whose checksum is wrong.
+    fn doubt(&mut self, segment: &Segment<'_>) {
+        let spoken = self.spoken.get_or_insert_default();
+        if spoken.doubtful.len() >= MOST_DOUBTFUL {
+            let oldest = spoken.doubtful.remove(0);
+            spoken.doubtful_bytes -= oldest.bytes.len();
+        }
+        spoken.doubtful_bytes += segment.payload.len();
+        spoken.doubtful.push(Doubtful {
+            seq: segment.seq,
+            at: segment.at,
+            bytes: segment.payload.into(),
+        });
+    }
+
+    fn doubtful(&self) -> &[Doubtful] {
+        self.spoken.as_ref().map_or(&[], |one| &one.doubtful)
+    }
+
+    /// Those that end before a number; they are kept no more.
+    fn take_doubtful(&mut self, ack: u32) -> Vec<Doubtful> {
+        let Some(spoken) = &mut self.spoken else {
+            return Vec::new();
+        };
+        let (mine, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut spoken.doubtful)
+            .into_iter()
+            .partition(|one| ack.wrapping_sub(one.end()) as i32 >= 0);
+        spoken.doubtful_bytes = kept.iter().map(|one| one.bytes.len()).sum();
+        spoken.doubtful = kept;
+        mine
     }
 }
 
@@ -338,7 +378,7 @@ impl Connection {
             self.synchronized(segment, side, tallies);
         }
         if let Some(ack) = segment.ack {
-            if !self.halves[1 - side as usize].doubtful.is_empty() {
+            if !self.halves[1 - side as usize].doubtful().is_empty() {
                 self.use_doubtful(ack, side, room, tallies);
             }
             self.acknowledged(ack, side, tallies);
@@ -396,24 +436,13 @@ impl Connection {
         // Its own acknowledgement counts where it names the end of another such segment.
         if let Some(ack) = segment.ack {
             let other = &self.halves[1 - side as usize];
-            if other.doubtful.iter().any(|one| one.end() == ack) {
+            if other.doubtful().iter().any(|one| one.end() == ack) {
                 self.use_doubtful(ack, side, room, tallies);
             }
         }
-        let half = &mut self.halves[side as usize];
-        if segment.payload.is_empty() || segment.syn || segment.rst || !room {
-            return;
+        if room && !segment.payload.is_empty() && !segment.syn && !segment.rst {
+            self.halves[side as usize].doubt(segment);
         }
-        if half.doubtful.len() >= MOST_DOUBTFUL {
-            let oldest = half.doubtful.remove(0);
-            half.doubtful_bytes -= oldest.bytes.len();
-        }
-        half.doubtful_bytes += segment.payload.len();
-        half.doubtful.push(Doubtful {
-            seq: segment.seq,
-            at: segment.at,
-            bytes: segment.payload.into(),
-        });
     }
 
     /// Uses what was doubtful, if the other side acknowledges it and the capture has nothing else in its place.
@@ -423,13 +452,7 @@ impl Connection {
         } else {
             Side::Client
         };
-        let half = &mut self.halves[other as usize];
-        let (mine, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut half.doubtful)
-            .into_iter()
-            .partition(|one| ack.wrapping_sub(one.end()) as i32 >= 0);
-        half.doubtful = kept;
-        for one in mine {
-            self.halves[other as usize].doubtful_bytes -= one.bytes.len();
+        for one in self.halves[other as usize].take_doubtful(ack) {
             let payload = Payload {
                 seq: one.seq,
                 at: one.at,
@@ -469,17 +492,15 @@ impl Connection {
             missing: segment.missing,
         };
         let brought = self.ordered(payload, side, room, tallies);
-        let (half, mark) = (&mut self.halves[side as usize], Mark::of(segment));
+        if self.halves[side as usize].is_copy(Mark::of(segment), brought) {
+            tallies.copies += 1;
+            return;
+        }
         match brought {
-            Brought::Repeated if half.recent.iter().any(|one| mark.is_copy(one)) => {
-                tallies.copies += 1;
-                return;
-            }
             Brought::Repeated => tallies.retransmitted += 1,
             Brought::Late => tallies.out_of_order += 1,
             Brought::New | Brought::Nothing => {}
         }
-        half.remember(mark);
     }
 
     fn ordered(
@@ -550,7 +571,7 @@ impl Connection {
         if readable && binds + others > 0 {
             habits.without_unbind += u64::from(ended && !exchange.unbound && !self.reset_by_server);
             habits.one_operation += u64::from(closed && binds <= 1 && others <= 1);
-            habits.rebinding += u64::from(binds >= 2 && binds >= others);
+            habits.rebinding += u64::from(binds >= 2 && others > 0 && binds >= others);
         }
     }
 }

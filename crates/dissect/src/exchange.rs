@@ -66,7 +66,7 @@ pub struct Exchange {
     by_sasl: bool,
     /// The next bind goes on with an authentication.
     goes_on: bool,
-    auth: Option<Auth>,
+    auth: Option<Box<Auth>>,
     paging: bool,
     handshake: Option<Box<Handshake>>,
     shaken: bool,
@@ -97,7 +97,7 @@ impl Exchange {
             self.left(&pending, over, last_ns, tallies);
         }
         if let Some(auth) = self.auth.take() {
-            self.bound(auth, tallies);
+            self.bound(&auth, tallies);
         }
         if self.messages == 0 && self.malformed > 0 && self.opaque.is_none() {
             // It began like no LDAP, and nothing of LDAP came: a probe for something else.
@@ -135,7 +135,7 @@ impl Exchange {
     }
 
     /// Counts an authentication whose layer is known by now.
-    fn bound(&self, auth: Auth, tallies: &mut Tallies) {
+    fn bound(&self, auth: &Auth, tallies: &mut Tallies) {
         let layer = match self.opaque {
             Some(Opaque::Sasl) => "sealed",
             _ if self.signed => "signed",
@@ -335,8 +335,8 @@ impl Hearing<'_> {
                     failed: 0,
                     others: exchange.others,
                 };
-                if let Some(before) = exchange.auth.replace(auth) {
-                    exchange.bound(before, tallies);
+                if let Some(before) = exchange.auth.replace(Box::new(auth)) {
+                    exchange.bound(&before, tallies);
                 }
             }
         }

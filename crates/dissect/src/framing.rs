@@ -67,13 +67,13 @@ pub struct Framing {
     /// Whether the next byte is known to be inside, or at the start, of a message.
     in_step: bool,
     begun: Begun,
-    /// The first bytes of the connection, as long as they may be the header of a proxy.
-    first: Option<Vec<u8>>,
+    /// Whether the first bytes of the connection come, or those that are kept may be the header of a proxy.
+    is_first: bool,
     buffers: Option<Box<Buffers>>,
     /// Bytes of a buffer's clear part behind those that are read; None outside of one.
-    inside: Option<u64>,
+    inside: Option<u32>,
     /// Bytes at the end of a buffer that begin no message.
-    trailer: usize,
+    trailer: u8,
 }
 
 impl Framing {
@@ -82,7 +82,7 @@ impl Framing {
             side,
             in_step: false,
             begun: Begun::default(),
-            first: None,
+            is_first: false,
             buffers: None,
             inside: None,
             trailer: 0,
@@ -93,7 +93,7 @@ impl Framing {
     pub fn begin(&mut self) {
         self.in_step = true;
         self.begun = Begun::default();
-        self.first = (self.side == Side::Client).then(Vec::new);
+        self.is_first = self.side == Side::Client;
     }
 
     fn most_kept(&self) -> usize {
@@ -108,7 +108,7 @@ impl Framing {
     pub fn bytes(&mut self, data: &[u8], at: At, out: &mut impl Messages) {
         let joined;
         let mut rest = data;
-        if self.first.is_some() {
+        if self.is_first {
             let Some(bytes) = self.started(data, out) else {
                 return;
             };
@@ -120,7 +120,8 @@ impl Framing {
 
     /// The first bytes of a connection, without the header of a proxy; None where more are needed.
     fn started(&mut self, data: &[u8], out: &mut impl Messages) -> Option<Vec<u8>> {
-        let mut bytes = self.first.take()?;
+        self.is_first = false;
+        let mut bytes = std::mem::take(&mut self.begun.kept);
         bytes.extend_from_slice(data);
         match proxied::read(&bytes) {
             Proxied::Header(length, client) => {
@@ -128,7 +129,7 @@ impl Framing {
                 Some(bytes.split_off(length))
             }
             Proxied::Perhaps => {
-                self.first = Some(bytes);
+                (self.begun.kept, self.is_first) = (bytes, true);
                 None
             }
             Proxied::No => Some(bytes),
@@ -174,7 +175,7 @@ impl Framing {
         let side = self.side;
         let goes_on = self.begun.length > 0;
         let taken = buffers.take(data, side, goes_on, &mut |buffers, clear| {
-            self.inside = Some(buffers.left());
+            self.inside = Some(buffers.left() as u32);
             self.clear(clear, at, buffers, out);
             self.inside = None;
         });
@@ -207,7 +208,7 @@ impl Framing {
         self.read(data, at, out);
         match std::mem::take(&mut self.trailer) {
             0 => {}
-            trailer => buffers.ends_with(trailer),
+            trailer => buffers.ends_with(trailer.into()),
         }
     }
 
@@ -296,7 +297,7 @@ impl Framing {
         if let Some(behind) = self.inside {
             // At the end of a buffer this may be its checksum.
             if behind == 0 && data.len() <= MOST_OF_TRAILER {
-                self.trailer = data.len();
+                self.trailer = data.len() as u8;
                 self.in_step = true;
                 return &[];
             }
@@ -352,7 +353,7 @@ impl Framing {
 
     /// Takes a hole: bytes that were cut off a frame, or that were lost with their frames.
     pub fn hole(&mut self, count: u32, at: Option<At>, out: &mut impl Messages) {
-        self.first = None;
+        self.is_first = false;
         if out.is_opaque() {
             if at.is_some() {
                 out.opaque_bytes(count.into());
@@ -395,7 +396,7 @@ impl Framing {
 
     /// Nothing is known of the next byte.
     pub fn restart(&mut self, out: &mut impl Messages) {
-        self.first = None;
+        self.is_first = false;
         if let Some(buffers) = &mut self.buffers {
             buffers.hole(u64::MAX >> 1);
         }

@@ -81,7 +81,7 @@ pub struct ClientTally {
 pub struct Habits {
     /// One operation at most, beside the bind, and then the end.
     pub one_operation: u64,
-    /// As many binds as other operations, twice or more.
+    /// As many authentications as other operations, twice or more.
     pub rebinding: u64,
     /// Connections with messages, all of which can be read.
     pub readable: u64,

@@ -80,9 +80,10 @@ def answer(found: Dissection) -> str:
         return _without_messages(found)
     duration_s = found.duration_ns / SECOND_NS
     least = "" if found.complete else "At least "
-    rate = f" in {human(found.duration_ns, Unit.NANOSECONDS)} ({digits(found.requests / duration_s)}/s)" if duration_s else ""
+    rate = f" in {human(found.duration_ns, Unit.NANOSECONDS)} ({_rate(found.requests, found)})" if duration_s else ""
     whom = f"{counted(len(found.clients), 'client')}, {counted(found.count('connections'), 'connection')}"
-    return f"{least}{counted(found.requests, 'operation')}{rate}: {whom}{_main_time(found)}."
+    never = f"; {found.count('unanswered'):,} never answered" if found.count("unanswered") else ""
+    return f"{least}{counted(found.requests, 'operation')}{rate}: {whom}{_main_time(found)}{never}."
 
 
 def _main_time(found: Dissection) -> str:
@@ -97,14 +98,14 @@ def _without_messages(found: Dissection) -> str:
     """Return what was there instead of readable messages."""
     if not found.count("frames"):
         return "No frames."
+    frames = counted(found.count("frames"), "frame")
     if there := [*_opaque_kinds(found), *_attempts(found)]:
-        return f"No readable LDAP in {counted(found.count('frames'), 'frame')}: {', '.join(there)}."
+        return f"No readable LDAP over TCP in {frames}: {', '.join(there)}."
     if found.count("connections"):
-        connections = counted(found.count("connections"), "connection")
-        return f"No readable LDAP in {counted(found.count('frames'), 'frame')}: {connections} without a message."
+        return f"No readable LDAP in {frames}: {counted(found.count('connections'), 'connection')} without a message."
     ports = ", ".join(f"{one['port']} ({one['frames']:,} frames)" for one in found.values["ports"])
     seen = f"TCP ports seen: {ports}. Name the port of the server with --port." if ports else "No TCP segment was found."
-    return f"No LDAP in {counted(found.count('frames'), 'frame')}. {seen}"
+    return f"No LDAP in {frames}. {seen}"
 
 
 def _opaque_kinds(found: Dissection) -> Iterator[str]:
@@ -130,9 +131,27 @@ def _attempts(found: Dissection) -> Iterator[str]:
     for name, words in kinds.items():
         if count := found.count(name):
             yield f"{counted(count, 'connection')} {words}"
-    if datagrams := int(found.values["cldap"]["requests"]):
-        answered = f"{found.values['cldap']['answered']:,} answered"
-        yield f"{counted(datagrams, 'operation')} over UDP ({answered})"
+    datagrams = found.values["cldap"]
+    if datagrams["requests"]:
+        times = datagrams["response_ns"]
+        took = f", p50 {time(times['p50'])}" if times["n"] else ""
+        yield f"{counted(int(datagrams['requests']), 'operation')} over UDP ({datagrams['answered']:,} answered{took})"
+
+
+LEAST_RATE = 0.001
+"""A smaller rate is given over a longer time."""
+
+
+def _rate(count: int, found: Dissection) -> str:
+    """Return how many a second, an hour or a day."""
+    if not found.duration_ns:
+        return NONE
+    per_s = count * SECOND_NS / found.duration_ns
+    name, seconds = next(((name, size) for name, size in PERIODS if per_s * size >= LEAST_RATE), PERIODS[-1])
+    return f"{digits(per_s * seconds)}/{name}"
+
+
+PERIODS = (("s", 1), ("h", 3_600), ("day", 86_400), ("year", 31_557_600))
 
 
 def time(ns: float | None) -> str:
@@ -157,11 +176,11 @@ def operation_rows(found: Dissection) -> tuple[tuple[str, ...], ...]:
 
 
 def _operation(one: OperationKind, found: Dissection) -> tuple[str, ...]:
-    times, duration_s = one.response_ns, found.duration_ns / SECOND_NS
+    times = one.response_ns
     return (
         one.operation,
         f"{one.requests:,}",
-        f"{digits(one.requests / duration_s)}/s" if duration_s else NONE,
+        _rate(one.requests, found),
         NONE if one.operation in ("abandon", "unbind") else f"{one.answered:,}",
         *(time(times.p50), time(times.p99), _longest(times)),
         time(one.first_entry_ns.p50),
@@ -269,7 +288,8 @@ def total(found: Dissection, link: tuple[str, float] | None) -> str:
         return f"{whole}."
     rates = [human(rate, Unit.BYTES_PER_S) for rate in (seen.mean_bytes_per_s, seen.highest_bytes_per_s)]
     window = human(seen.interval_ns, Unit.NANOSECONDS)
-    share = f" ({percent(seen.highest_bytes_per_s / link[1])} of {link[0]} one way)" if link else ""
+    # Both directions and all protocols are in it: one direction has no more than that.
+    share = f" (at most {percent(seen.highest_bytes_per_s / link[1])} of {link[0]} one way)" if link else ""
     return f"{whole}, {rates[0]} on average, {rates[1]} in the busiest {window}{share}."
 
 
@@ -397,7 +417,7 @@ def _doubts(found: Dissection) -> Iterator[str]:
         yield f"{left} without a time: a frame was lost, or its time is not known."
     if not found.sealed and found.values["opaque"]["no_ldap"]:
         yield f"{', '.join(_opaque_kinds(found))}."
-    if attempts := list(_attempts(found)):
+    if found.count("messages") and (attempts := list(_attempts(found))):
         yield f"Beside that: {', '.join(attempts)}."
     if found.count("filters_together") or found.count("clients_together"):
         yield "More than 512 filters or 4,096 clients: the rest is in the totals only."
