@@ -56,7 +56,7 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     elif len(sides) == len(SIDES) + 1:
         yield from _files_1_1(sides, found)
     elif "total time" in found:
-        yield from _others(rows, found, printed.number(found["total time"], printed.SECOND))
+        yield from _others(rows[::-1], found, printed.number(found["total time"], printed.SECOND))
 
 
 def _files(found: Mapping[str, str]) -> Iterator[printed.Figure]:
@@ -85,7 +85,10 @@ def _files_1_1(sides: Mapping[str, re.Match[str]], found: Mapping[str, str]) -> 
 
 
 def _others(rows: Sequence[str], found: Mapping[str, str], elapsed: printed.ParsedNumber) -> Iterator[printed.Figure]:
-    """Yield the figures of fileio of 0.4, of a database, of memory, or of a test that only has events."""
+    """Yield the figures of fileio of 0.4, of a database, of memory, or of a test that only has events.
+
+    `rows` begin with the last: with --report-checkpoints the last report counts, which covers what came after the one before.
+    """
     files, transactions, moves = (printed.first_match(rows, form) for form in (FILES_0_4, TRANSACTIONS, MOVES))
     if files is transactions is moves is None:
         _refuse_damaged(rows)
