@@ -134,6 +134,7 @@ class Sampler:
         self._cpu: dict[str, list[tuple[int, int]]] = {ABSOLUTE: []}
         self._spent_ns = 0
         self._mutex = threading.Lock()
+        self._polling = threading.Lock()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -158,6 +159,13 @@ class Sampler:
             return
         for observer in self._observers:
             self._look(observer, edge)
+
+    def look_again(self, name: str) -> None:
+        """One observer looks now, between two polls; nothing where it does not look at this phase."""
+        for observer in self._observers:
+            if observer.name == name:
+                with self._polling:
+                    self._look(observer, Edge.POLL)
 
     def start(self) -> None:
         """Begin to poll, first one interval from now."""
@@ -276,7 +284,8 @@ class Sampler:
             if self._host.far:
                 self._look_far([observers[index] for _, index in sorted(together, key=itemgetter(1))], Edge.POLL)
             else:
-                self._look(observers[together[0][1]], Edge.POLL)
+                with self._polling:
+                    self._look(observers[together[0][1]], Edge.POLL)
             for at_ns, index in together:
                 self._thin(observers[index].name, first_ns)
                 every_ns = self._every_ns[observers[index].name]

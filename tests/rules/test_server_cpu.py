@@ -1,18 +1,26 @@
 """L02: all processors busy, one thread busy, neither."""
 
+from dataclasses import replace
+
 from assay.records import Claim, Severity, State, Tier
 from assay.rules.server_cpu import RULE
-from audit.case_builder import SECOND, Made, case_of
+from audit.case_builder import SECOND, Made, case_of, gauge
 from stage.rows import each
-from stage.said import NOT_ASKED, NOTES, PASS, UNBOUNDED, UNVERIFIED, hold
+from stage.said import FAIL, NOT_ASKED, NOTES, PASS, UNBOUNDED, UNVERIFIED, hold
 from stage.server_cases import served
 
 DEVICE = Claim(tier=Tier.DEVICE)
 
 
-def judged(ran, busiest, cpus=4, seconds=1.0, **made):
+def judged(ran, busiest, cpus=4, seconds=1.0, stopped_s=0.0, **made):
     gauges = {"run_ns": (0, ran * SECOND), "busiest_thread_ns": (0, busiest * SECOND), "cpus": (cpus, cpus)}
-    return RULE.check(served("L02", gauges=gauges, seconds=seconds, **{"claim": DEVICE, **made}))
+    case = served("L02", gauges=gauges, seconds=seconds, **{"claim": DEVICE, **made})
+    stops = [
+        gauge("cgroup", "cgroup:/q", metric, (0, rise), seconds)
+        for metric, rise in (("nr_throttled", 9 if stopped_s else 0), ("throttled_ns", stopped_s * SECOND))
+    ]
+    seen = replace(case.observations, series=(*case.observations.series, *stops))
+    return RULE.check(replace(case, observations=seen))
 
 
 def test_all_processors_busy_qualify_a_claim_of_the_device():
@@ -36,6 +44,13 @@ def test_short_phases_are_unverified(seconds):
 def test_states():
     hold(
         ("one busy thread is enough", judged(1.0, 0.99), "limited by one thread of the server"),
+        (
+            "a quota is the limit of a server with idle processors",
+            judged(0.1, 0.1, stopped_s=0.8),
+            FAIL,
+            "a CPU quota of the server",
+        ),
+        ("a quota that hardly stopped it is none", judged(0.1, 0.1, stopped_s=0.001), PASS),
         ("idle processors pass", judged(2.0, 0.5), PASS),
         ("without a claim of the device it is a note without a bound", judged(3.8, 0.99, claim=Claim()), NOTES, UNBOUNDED),
         "unread accounts are unverified",

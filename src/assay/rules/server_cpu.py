@@ -4,6 +4,7 @@ The rule divides the CPU time of all threads of the named server processes (/pro
 CPUs they may use. Above `cpu_share` fails.
 The busiest thread that ran or waited for a CPU for more than `thread_share` of the time fails too. Phases below `seconds` are
 unverified.
+A CPU quota of a control group on that host that stopped it for `stopped_share` of the time fails, however idle the CPUs are.
 It qualifies tier = device and bounds it; other claims get a note with the limiter.
 """
 
@@ -17,6 +18,9 @@ from assay.evidence import ladder, served
 from assay.records import Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import found, held_back
+from assay.rulekit.quotas import stopped_groups
+
+QUOTA = ("cgroup", "nr_throttled")
 
 
 def check(case: TrialCase) -> Finding:
@@ -36,18 +40,27 @@ def check(case: TrialCase) -> Finding:
         f" (limit {measures.percent(limits['cpu_share'])}),"
         f" its busiest thread {measures.percent(thread)} of the time (limit {measures.percent(limits['thread_share'])})"
     )
-    if all_of_it <= limits["cpu_share"] and thread <= limits["thread_share"]:
+    quota = next((one for one in stopped_groups(case) if one.reaches(limits["stopped_share"])), None)
+    if quota is None and all_of_it <= limits["cpu_share"] and thread <= limits["thread_share"]:
+        if not any(case.observations.over_time(case.phase.name, *QUOTA)):
+            text = f"{use}; whether a CPU quota stopped it is unknown."
+            return found(RULE, case, State.UNVERIFIED, text, observed=observed, lacking=(".".join(QUOTA),))
         return found(RULE, case, State.PASS, f"{use}: its CPUs were not the limit.", observed=observed)
     by_all, device = all_of_it > limits["cpu_share"], case.claim.tier is Tier.DEVICE
+    who, cause = "the CPUs", "its CPUs were"
+    if quota is not None:
+        who, cause = "a CPU quota", f"control group {quota.group} was {quota.words} by its CPU quota: it was"
+    elif not by_all:
+        who, cause = "one thread", "one of its threads was"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{use}: {'its CPUs were' if by_all else 'one of its threads was'} the limit, so nothing below was.",
+        f"{use}: {cause} the limit, so nothing below was.",
         severity=Severity.QUALIFIES if device else Severity.NOTES,
         observed=observed,
         bound=held_back(case) if device else None,
-        relabel=f"limited by {'the CPUs' if by_all else 'one thread'} of the server",
+        relabel=f"limited by {who} of the server",
     )
 
 
