@@ -159,7 +159,8 @@ def unread(case: TrialCase, requested: float) -> Iterator[str]:
     if device is not None and sure >= least and short(case, device.raw_bytes, sure):
         yield f"The process read {in_bytes(own.bytes)} from storage, but {device.device} delivered {in_bytes(device.raw_bytes)}."
     whole = not ladder.has_holes(case.phase, case.observations)
-    if knob(case, "direct") is True and whole and short(case, own.bytes, requested):
+    counted = not any(place.is_in_user_space for place in case.run.places)
+    if knob(case, "direct") is True and whole and counted and short(case, own.bytes, requested):
         yield f"Direct reads requested {in_bytes(requested)}, but storage read only {in_bytes(own.bytes)}."
 
 

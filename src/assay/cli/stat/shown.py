@@ -161,7 +161,7 @@ def corrected(verdict: Verdict) -> Iterator[str]:
 def ladder_lines(execution: JudgedExecution, direction: Direction) -> Iterator[str]:
     """Where something moved in a direction: application > calls > storage > devices."""
     (phase,), seen = execution.external.run.phases, execution.external.observations
-    found = rungs.rungs(phase, seen, direction)
+    found = rungs.rungs(phase, seen, direction, execution.external.run)
     judged = direction in phase.directions.values()
     if max(found.storage or 0, (found.application or 0) if judged else 0) < LEAST_BYTES:
         return  # what goes to a pipe or to nowhere is on no ladder
@@ -172,7 +172,7 @@ def ladder_lines(execution: JudgedExecution, direction: Direction) -> Iterator[s
     steps = [
         *([f"application {bytes_text(found.application)}"] if found.source == "application" else []),
         f"calls {bytes_text(found.calls)}{' (without mmap and io_uring)' if uncounted else ''}",
-        f"{layer} {bytes_text(found.storage)}{answered}",
+        f"{layer} {bytes_text(found.storage)}{answered}" if found.is_counted else f"behind the mount {bytes_text(found.behind)}",
         *device_steps(rungs.devices(phase, seen), direction),
         *network_steps(execution, direction),
     ]
@@ -248,7 +248,16 @@ def remedy(execution: JudgedExecution, finding: Finding) -> str:
         (getattr(parser, MENDS[finding.meaning]) if finding.meaning in MENDS else "", parser.name)
         for parser, _ in tools(execution.watched.argv)
     )
-    option = next((f"`{words}` of {name.partition('_')[0]}" for words, name in own if words), None)
+    fits = finding.advice == rule.advice
+    given = frozenset(execution.watched.argv)
+    option = next(
+        (
+            f"`{words}` of {name.partition('_')[0]}"
+            for words, name in own
+            if fits and words and not given.issuperset(words.split())
+        ),
+        None,
+    )
     return f" {advice}{f' Or use {option}.' if option else ''}" if advice or option else ""
 
 
