@@ -31,7 +31,7 @@ def user_mounts(host: Host) -> dict[str, tuple[Mount, ...]]:
     every = mounts(host)
     if not any(in_user_space(mount.filesystem) for mount in every):
         return {}
-    found = {mount.point: (mount,) for mount in every if in_user_space(mount.filesystem)}
+    found: dict[str, tuple[Mount, ...]] = {mount.point: (mount,) for mount in every if in_user_space(mount.filesystem)}
     for mount in every:
         if mount.filesystem in OVER:
             below = tuple(one for one in lower_mounts(host, mount) if in_user_space(one.filesystem))

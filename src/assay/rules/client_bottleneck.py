@@ -109,11 +109,11 @@ def reached(use: CpuUse, case: TrialCase) -> list[str]:
         over.append(f"the host's CPUs were {measures.percent(use.host)} busy, mostly with the load")
     if case.phase.values and use.ran is not None and is_confined(use) and use.ran >= limits["thread_share"] * (use.allowed or 0):
         over.append(
-            f"the command used {measures.percent(use.ran / (use.allowed or 1))} of the {use.allowed:.0f} of {use.cpus:.0f} CPUs"
+            f"the command used {measures.percent(use.ran / (use.allowed or 1.0))} of the {use.allowed:.0f} of {use.cpus:.0f} CPUs"
             " that it may run on (CPU affinity or cpuset)"
         )
     if use.crowded and may_be_crowded(use, case):
-        over.append(f"a worker waited for a CPU for {measures.percent(use.pressure)} of the time")
+        over.append(f"a worker waited for a CPU for {measures.percent(use.pressure or 0.0)} of the time")
     return over
 
 

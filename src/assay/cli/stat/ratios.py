@@ -10,10 +10,11 @@ from assay import measures
 from assay.cli.stat import described, shown
 from assay.cli.stat.commands import Command
 from assay.cli.stat.execution import JudgedExecution
-from assay.records import Conclusion, Experiment, VerdictState, worst
+from assay.records import Conclusion, Experiment, Severity, VerdictState, worst
 from assay.statistics.contrast import four_way, interval, paired_ratio
 from assay.statistics.intervals import LEAST
 from assay.units import Unit
+from assay.watch.as_run import ended
 
 ELAPSED = "elapsed_ns"
 """What commands are compared by that have no figure in common."""
@@ -21,7 +22,7 @@ WIDE, NARROW = 0.05, 0.10
 """The error of the interval that is shown, and of that for equivalence; shared by all comparisons of a measure (Bonferroni)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Arm:
     """One command with its runs, in the order of the rounds."""
 
@@ -81,7 +82,28 @@ def worst_of(runs: Sequence[JudgedExecution]) -> JudgedExecution:
 def ratios(arms: Sequence[Arm]) -> tuple[CommandRatio, ...]:
     """The ratio of each shared figure of each further command to the first; of the elapsed time where none is shared."""
     first, *others = arms
-    return tuple(ratio for other in others for ratio in compared(first, other, len(others)))
+    return tuple(ratio for other in others if not apart(first, other) for ratio in compared(first, other, len(others)))
+
+
+NO_WORK = ("E01", "G04", "G05")
+"""Rules that say of a figure that its operations failed, or that there were none: that is no half of a ratio."""
+
+
+def apart(first: Arm, other: Arm) -> str | None:
+    """Return why a command has no ratio to the first one: runs of one of them did not do their work. None where all did."""
+    for arm in dict.fromkeys((first, other)):
+        ends = [end for one in arm.runs if (end := no_work(one)) is not None]
+        if ends:
+            of = "" if arm is other else " of the first command"
+            return f"no ratio: {len(ends)} of {len(arm.runs)} runs{of} did not do their work; the last: {ends[-1]}"
+    return None
+
+
+def no_work(execution: JudgedExecution) -> str | None:
+    """Return how one run failed, by its status or by what its tool reports; None where it did what it is called."""
+    found = (one for verdict in execution.verdicts for one in verdict.findings if one.rule in NO_WORK)
+    said = next((one.statement.rstrip(".") for one in found if one.counts and one.severity is Severity.INVALIDATES), None)
+    return ended(execution.watched) or said
 
 
 def compared(first: Arm, other: Arm, together: int) -> Iterator[CommandRatio]:

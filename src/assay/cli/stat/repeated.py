@@ -11,7 +11,7 @@ from assay import measures
 from assay.cli.stat import commands, described, exported, json_output, shown
 from assay.cli.stat.execution import JudgedExecution, keep, once, status
 from assay.cli.stat.options import Request
-from assay.cli.stat.ratios import Arm, CommandRatio, figures_of, ratio_line, ratios, unit_of, worst_of, worst_state
+from assay.cli.stat.ratios import Arm, CommandRatio, apart, figures_of, ratio_line, ratios, unit_of, worst_of, worst_state
 from assay.records import VerdictState
 from assay.statistics.intervals import LEAST, Mean, geometric_mean
 from assay.terminal.output import say
@@ -65,6 +65,9 @@ def answer(arms: Sequence[Arm], found: Sequence[CommandRatio]) -> Iterator[str]:
     yield from lines[0 if others else in_headline(first.runs) :]
     yield from (line for arm in arms for line in failed_lines(arm))
     yield from map(ratio_line, found)
+    for other in others:
+        if why := apart(first, other):
+            yield shown.line("vs", f"{other.command.label[:40]}: {why}")
 
 
 def headline(runs: Sequence[JudgedExecution]) -> Iterator[str]:
@@ -147,6 +150,7 @@ def plain(first: Arm, others: Sequence[Arm], found: Sequence[CommandRatio]) -> d
             }
             for ratio in found
         ],
+        "not_compared": [{"name": arm.command.label, "reason": why} for arm in others if (why := apart(first, arm))],
     }
 
 
