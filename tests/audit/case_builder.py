@@ -53,6 +53,7 @@ DIRECTIONS = {
     "random_write": Direction.WRITE,
     "record_rewrite": Direction.WRITE,
     "flush": Direction.FLUSH,
+    "send": Direction.SEND,
     "create": Direction.METADATA,
     "unlink": Direction.METADATA,
     "stat": Direction.METADATA,

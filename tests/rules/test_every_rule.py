@@ -89,7 +89,7 @@ OF_THE_REPORT = {
     "D01": "the drain", "D08": "the checks", "E01": "a claim of nothing", "E02": "no samples", "E05": "see above",
     "E06": "output", "G01": "latencies of the load", "G02": "the load's account", "G03": "the load's account",
     "G04": "errors", "G05": "counts",
-    "G06": "checks of records", "G08": "counts", "G10": "confirmations", "L01": "CPU time",
+    "G06": "checks of records", "G08": "counts", "G10": "confirmations", "G11": "the receiver's report", "L01": "CPU time",
     "L04": "declared limits",
     "L07": "the load's sums", "L08": "other figures", "L11": "the queue's account", "L15": "the ends' sockets",
     "L16": "the receiver's socket", "N05": "a limit that is meant", "S01": "the tool's own figures", "T01": "residency before",

@@ -286,12 +286,12 @@ def account_evidence(stage: Preparation, life: Execution, account: TreeAccount) 
     recorded = life.tracker.recorded()
     used = recorded if recorded is not None and process_tree.exceeds(stage.tree.io, recorded) else None
     points = [(at - life.t0_ns, found) for at, found in life.tracker.points if life.t0_ns < at < life.ended_ns]
-    cpus = [(0, len(stage.groups.cpus))] if stage.groups.cpus else []
+    gauges = {"cpus_allowed": len(stage.groups.cpus), "other_network": int(stage.groups.other_network)}
     return Evidence(
         readings=tuple(account_readings(origin, life.pid, account, life.elapsed_ns, used)),
         series=(
             *account_series(origin, life.pid, account, (life.elapsed_ns, points)),
-            *([gauge(origin, f"pid:{life.pid}", "cpus_allowed", "count", cpus)] if cpus else ()),
+            *(gauge(origin, f"pid:{life.pid}", name, "count", [(0, value)]) for name, value in gauges.items()),
         ),
     )
 

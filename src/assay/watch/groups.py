@@ -1,4 +1,4 @@
-"""The control groups that processes of a command are in, and the CPUs that they may run on.
+"""The control groups that processes of a command are in, the CPUs that they may run on, and whether their network is ours.
 
 The command begins in our own group and on our CPUs. A shell may move itself before it becomes the load (cgexec, taskset,
 systemd-run), so the tree is looked at more often at first: a group's counters count from the first look that found it.
@@ -29,6 +29,9 @@ class Groups:
         self._texts: dict[str, tuple[str, ...]] = {}
         self.directories: dict[str, None] = dict.fromkeys(self._of("self"))
         self.cpus: tuple[int, ...] = _cpus(0)
+        self._network = _network("self")
+        self.other_network = False
+        """Whether a process was seen in another network namespace."""
         self._parents: set[int] = set()
         """Who had a child once: it waits for the work of others."""
         self._wait_s, self._next_ns = FIRST_S, 0
@@ -48,6 +51,7 @@ class Groups:
         pairs, before = list(processes()), len(self.directories)
         for pid, _ in pairs:
             self.directories |= dict.fromkeys(self._of(pid))
+            self.other_network = self.other_network or _network(pid) not in (self._network, "")
         self._parents |= {pid for pid, below in pairs if below}
         leaves = {cpu for pid, _ in pairs if pid not in self._parents for cpu in _cpus(pid)}
         self.cpus = tuple(sorted(leaves)) or self.cpus
@@ -73,6 +77,14 @@ class Groups:
             return observer.read(host, dataclasses.replace(subject, cgroups=tuple(self.directories)))
 
         return dataclasses.replace(observer, read=read)
+
+
+def _network(pid: int | str) -> str:
+    """Return the network namespace of a process; empty where it is gone or closed to us."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/net")  # noqa: PTH115 - many of them, often
+    except OSError:
+        return ""
 
 
 def _cpus(pid: int) -> tuple[int, ...]:

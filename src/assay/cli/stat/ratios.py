@@ -85,8 +85,8 @@ def ratios(arms: Sequence[Arm]) -> tuple[CommandRatio, ...]:
     return tuple(ratio for other in others if not apart(first, other) for ratio in compared(first, other, len(others)))
 
 
-NO_WORK = ("E01", "G04", "G05")
-"""Rules that say of a figure that its operations failed, or that there were none: that is no half of a ratio."""
+LOAD = "load"
+"""The part of a claim that is refuted where operations failed, or where there were none: no half of a ratio."""
 
 
 def apart(first: Arm, other: Arm) -> str | None:
@@ -101,7 +101,7 @@ def apart(first: Arm, other: Arm) -> str | None:
 
 def no_work(execution: JudgedExecution) -> str | None:
     """Return how one run failed, by its status or by what its tool reports; None where it did what it is called."""
-    found = (one for verdict in execution.verdicts for one in verdict.findings if one.rule in NO_WORK)
+    found = (one for verdict in execution.verdicts for one in verdict.findings if one.part == LOAD)
     said = next((one.statement.rstrip(".") for one in found if one.counts and one.severity is Severity.INVALIDATES), None)
     return ended(execution.watched) or said
 
