@@ -38,6 +38,7 @@ def test_every_figure_follows_from_the_sums_over_the_clients(costs):
         assert figure(run, f"{name}_per_op") == pytest.approx(total[name] / done)
     nanoseconds = total["cpu_user_ns"] + total["cpu_system_ns"]
     assert figure(run, "cpu_ns_per_op") == pytest.approx(nanoseconds / done)
+    assert figure(run, "cpu_ns_per_gb") == pytest.approx(nanoseconds * 1e9 / (4096 * done))
     assert figure(run, "cpu_s_per_million_ops") == pytest.approx(nanoseconds / 1e9 / (done / 1e6))
     assert figure(run, "faults") == total["minor_faults"] + total["major_faults"]
     for name in ("voluntary_switches", "involuntary_switches"):

@@ -102,7 +102,7 @@ def test_the_engine_travels_in_the_wheel_executable_and_static(wheel, tmp_path):
         assert archive.getinfo(ENGINE).external_attr >> 16 & 0o111 == 0o111
         assert archive.getinfo(LINE).external_attr >> 16 & 0o111 == 0o111
         programs = [Path(archive.extract(name, tmp_path)) for name in (ENGINE, LINE)]
-        assert "assay/controls/quick.toml" in archive.namelist()
+        assert {"assay/controls/quick.toml", "assay/casebook/stage.sh", "assay/casebook/own_address.md"} <= {*archive.namelist()}
         assert {"assay/serve/static/htmx.min.js", "assay/serve/static/htmx.LICENSE", "assay/serve/templates/base.html.j2"} <= {
             *archive.namelist()
         }

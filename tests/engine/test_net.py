@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from stage.rows import each
+
 SECOND = 1_000_000_000
 NEAR, FAR = "10.213.9.1", "10.213.9.2"
 
@@ -157,6 +159,32 @@ def test_a_line_that_is_cut_for_a_while_answers_every_request_late(line):
     assert noted["count"] + load["load"]["unstarted"] == pytest.approx(200, abs=1)
     assert noted["max_ns"] > 0.4 * SECOND
     assert server["operations"]["answer"]["count"] == noted["count"]
+
+
+@pytest.mark.root
+@each(
+    "settings operation",
+    ({"exchange": "transaction"}, "transaction"),
+    ({"exchange": "stream"}, "send"),
+    ({"exchange": "stream", "direction": "receive"}, "receive"),
+    ({"exchange": "transaction", "connections": 4, "workers": 1}, "transaction"),
+)
+def test_what_a_dead_line_leaves_under_way_is_told_with_its_wait(line, settings, operation):
+    timed = {"patience_ns": SECOND // 2, "duration_ns": SECOND}
+    far, near = line.ends(settings | timed)
+    start(far, near)
+    time.sleep(0.5)
+    line.ip(f"-n {line.far} link set v0 down")
+    load = near.result()
+    line.ip(f"-n {line.far} link set v0 up")
+    far.send(type="stop")
+    far.result()
+    left, many = load["operations"][operation]["unfinished"], settings.get("connections", 1)
+    assert (load["stopped_by"], left["count"], load["net"]["unfinished"]) == ("time", many, many)
+    assert 0.3 * SECOND < load["ends_ns"] - left["from_ns"] < 0.6 * SECOND
+    assert 0.8 * SECOND < left["longest_ns"] < 1.3 * SECOND
+    assert left["waited_ns"] == pytest.approx(many * left["longest_ns"], rel=0.1)
+    assert load["operations"][operation]["last_ns"] < load["ends_ns"]
 
 
 @pytest.mark.root

@@ -8,6 +8,7 @@
 A name is a notebook or a group of calls (README.md). Each name has a forked child of one warm process.
 """
 
+import ctypes
 import difflib
 import gc
 import importlib
@@ -19,6 +20,7 @@ import re
 import secrets
 import shlex
 import shutil
+import signal
 import sys
 import tarfile
 import tempfile
@@ -41,6 +43,7 @@ TOGETHER = int(os.environ.get("FROZEN_TOGETHER", "2"))
 """Cases at once."""
 MEMORY = Path("/dev/shm")
 """Where the calls work, since a notebook's files are flushed; else where temporary files are."""
+PR_SET_PDEATHSIG = 1
 DIFF_LINES = 40
 """Of the difference of one text."""
 ENVIRONMENT = {"TZ": "UTC", "LC_ALL": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1"}
@@ -330,9 +333,14 @@ def lost(found: Outcome) -> Iterator[tuple[str, str]]:
 def all_computed(names: Sequence[str]) -> Iterator[Outcome]:
     """The texts of these cases, in order."""
     warm()
-    with ProcessPoolExecutor(TOGETHER, mp_context=get_context("fork")) as pool:
+    with ProcessPoolExecutor(TOGETHER, mp_context=get_context("fork"), initializer=die_with_parent) as pool:
         for name, found in zip(names, pool.map(computed_apart, names), strict=True):
             yield found or Outcome(name, broken=[f"{name}: its process ended without an answer"])
+
+
+def die_with_parent() -> None:
+    """Have the kernel end this process with the one that forked it: a killed run leaves nothing behind."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def computed_apart(name: str) -> Outcome | None:
@@ -344,6 +352,7 @@ def apart(function: Callable[..., T], *given: object) -> T | None:
     """What a function gives in a forked child, which it may end or replace by another program; None where it did."""
     with tempfile.TemporaryFile() as answer:
         if (child := os.fork()) == 0:
+            die_with_parent()
             try:
                 pickle.dump(function(*given), answer)
                 answer.flush()

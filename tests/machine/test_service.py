@@ -107,6 +107,14 @@ def test_a_server_that_ends_says_why(ledger, directory):
     service.remove(ledger, made)
 
 
+def test_a_server_that_prints_nothing_is_quoted_from_its_own_log(ledger, directory):
+    script = "mkdir logs; echo no such schema > logs/errors; exit 1"
+    made = service.install(HOST, ledger, program(directory, "sh", "-c", script), "t")
+    with pytest.raises(TrialError, match="has ended instead of starting: no such schema"):
+        service.start(HOST, str(directory), "server", lambda: False)
+    service.remove(ledger, made)
+
+
 def test_a_server_that_never_answers_is_given_up(ledger, directory):
     made = service.install(HOST, ledger, program(directory, "sleep", "600"), "t")
     with pytest.raises(TrialError, match=r"does not answer 0\.3 s after its start: it wrote nothing"):

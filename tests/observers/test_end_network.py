@@ -18,11 +18,12 @@ SUBJECT = Subject(pids=(100,), reaches=("127.0.0.1",))
 HEAD = "Inter-|   Receive\n face |bytes\n"
 
 
-def space(drops=0, again=0, dsacks=0, interface_drops=0, pids=(100,)):
+def space(drops=0, again=0, dsacks=0, interface_drops=0, pids=(100,), segments=None):
+    newer = ("", "") if segments is None else (" TCPDSACKRecvSegs", f" {segments}")
     return {
         "pids": list(pids),
         "snmp": f"Tcp: OutSegs RetransSegs\nTcp: 1000 {again}\nUdp: InDatagrams OutDatagrams RcvbufErrors\nUdp: 50 60 {drops}\n",
-        "netstat": f"TcpExt: TCPDSACKRecv TCPSACKReorder TCPTSReorder\nTcpExt: {dsacks} 2 3\n",
+        "netstat": f"TcpExt: TCPDSACKRecv TCPSACKReorder TCPTSReorder{newer[0]}\nTcpExt: {dsacks} 2 3{newer[1]}\n",
         "dev": f"{HEAD} veth0: 0 0 0 {interface_drops} 0 0 0 0 0 0 0 0 0 0 0 0\n    lo: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
     }
 
@@ -32,6 +33,11 @@ def looked(*raws):
     return [
         Snapshot(edge=edge, at_ns=at * 10**9, took_ns=1, raw=raw) for at, (edge, raw) in enumerate(zip(edges, raws, strict=True))
     ]
+
+
+def test_one_report_of_many_segments_counts_them_all():
+    looks = looked({"net:[1]": space(dsacks=7, segments=10)}, {"net:[1]": space(dsacks=8, segments=55)})
+    assert list(the_series(OBSERVER.parse("h", "p", looks, SUBJECT), "tcp_dsacks", "net:[1]").value) == [0, 45]
 
 
 def test_the_counters_of_each_namespace():

@@ -50,6 +50,10 @@ def test_segments_sent_again_for_nothing_are_the_receivers_word():
     found = OBSERVER.parse("h", "p", told, SUBJECT)
     assert list(the_series(found, "needless_segments", "server").value) == [0, 2]
     assert found.missing == {}
+    newer = [f"TcpExt: TCPDSACKRecv TCPDSACKRecvSegs\nTcpExt: {reports} {count}\n" for reports, count in ((7, 10), (8, 55))]
+    told = [replace(one, raw={**one.raw, "netstat": text}) for one, text in zip(looks, newer, strict=True)]
+    found = OBSERVER.parse("h", "p", told, SUBJECT)
+    assert list(the_series(found, "needless_segments", "server").value) == [0, 45], "one report of 45 segments"
     assert "server.needless_segments" in OBSERVER.parse("h", "p", looks, SUBJECT).missing
     torn = [replace(one, raw={**one.raw, "netstat": "TcpExt: x"}) for one in looks]
     with pytest.raises(EvidenceError, match="expected"):

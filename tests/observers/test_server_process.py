@@ -1,8 +1,11 @@
 """What a server's processes did: recorded processes that come and go, and a real one that reads, writes and computes."""
 
 import os
+import socket
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -17,12 +20,14 @@ SUBJECT = Subject(server=(ServerNode(pid_file="/run/pid"),))
 NAMES = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")
 
 
-def accounts(pid, *, threads=1, run=0, wait=0, cpus="0-3", parent=1, **counters):
-    """The texts about one process."""
+def accounts(pid, *, threads=1, run=0, wait=0, cpus="0-3", parent=1, ticks=0, waited=0, ignores=False, **counters):
+    """The texts about one process; its time and that of children it waited for also in ticks of 10 ms."""
     told = {name: counters.get(name, 0) for name in NAMES}
     return {
         f"/proc/{pid}/io": "".join(f"{name}: {value}\n" for name, value in told.items()),
-        f"/proc/{pid}/status": f"Name:\tx\nPPid:\t{parent}\nCpus_allowed_list:\t{cpus}\n",
+        f"/proc/{pid}/status": f"Name:\tx\nPPid:\t{parent}\nSigIgn:\t{ignores << 16:016x}\nCpus_allowed_list:\t{cpus}\n",
+        f"/proc/{pid}/stat": f"{pid} (a) b) S {parent} 0 0 0 0 0 0 0 0 0 {ticks} 0 {waited} 0 20 0 1 0 7\n",
+        f"/proc/{pid}/cgroup": "2:cpuacct:/\n",
         **{f"/proc/{pid}/task/{pid + thread}/schedstat": f"{run} {wait} 3\n" for thread in range(threads)},
     }
 
@@ -100,6 +105,121 @@ def test_what_is_not_there_is_told_and_a_fall_is_refused():
     assert OBSERVER.parse("h", "p", [], Subject()).missing == {}
     with pytest.raises(EvidenceError, match="falling"):
         clock([accounts(10, read_bytes=9)], [accounts(10, read_bytes=8)])
+
+
+def spent(before, after, between=()):
+    found = clock(before, after, between)
+    return the_series(found, "run_ns", "server").value[-1] / 1e6, the_series(found, "unwaited", "server").value[-1]
+
+
+MS = 1_000_000
+
+
+def test_time_of_what_ended_between_two_looks_is_kept():
+    """Milliseconds of CPU time, and processes whose children may be in no account."""
+    top = accounts(10, ticks=7)
+    child = accounts(20, parent=10, run=300 * MS, ticks=30)
+    poll = [snapshot(Edge.POLL, 5, top, accounts(20, parent=10, run=400 * MS, ticks=40))]
+    rows = {
+        "threads that ended": (spent([accounts(10, run=5 * MS)], [accounts(10, run=6 * MS, ticks=60)]), (595, 0)),
+        "children that came and went": (spent([top], [accounts(10, ticks=7, waited=57)]), (570, 0)),
+        "a child that was seen, and waited for": (spent([top], [accounts(10, ticks=7, waited=41)], poll), (410, 0)),
+        "a worker from before, waited for": (spent([top, child], [accounts(10, ticks=7, waited=41)], poll), (110, 0)),
+        "a child that nobody waited for": (spent([top], [top], poll), (400, 1)),
+        "children that are ignored": (spent([top], [accounts(10, ticks=9, ignores=True)]), (20, 1)),
+        "precise where threads live": (spent([accounts(10, run=1)], [accounts(10, run=1 + 5 * MS)]), (5, 0)),
+    }
+    assert {name: found for name, (found, _) in rows.items()} == {name: wanted for name, (_, wanted) in rows.items()}
+
+
+def in_group(pid, group, used, members):
+    """A process in a control group with this account, and who else is in it."""
+    file = f"/sys/fs/cgroup/cpuacct{group}/cpuacct.usage"
+    return {**accounts(pid, ticks=1), f"/proc/{pid}/cgroup": f"2:cpuacct:{group}\n", file: f"{used}\n"}, {file: members}
+
+
+def grouped(*looks):
+    seen = []
+    for at, (texts, members) in enumerate(looks):
+        edge = Edge.ARMED if at == 0 else Edge.LAST if at == len(looks) - 1 else Edge.POLL
+        one = snapshot(edge, at, texts)
+        seen.append(Snapshot(edge=edge, at_ns=at, took_ns=1, raw={**one.raw, "members": members}))
+    return the_series(OBSERVER.parse("h", "p", seen, SUBJECT), "run_ns", "server").value[-1]
+
+
+def test_a_group_counts_where_it_is_the_servers_own():
+    first, last = in_group(10, "/s", 100, [10]), in_group(10, "/s", 7100, [10, 11])
+    assert grouped(first, last) == 7000, "11 came and went"
+    assert grouped(in_group(10, "/s", 100, [10, 99]), in_group(10, "/s", 7100, [10, 99])) == 0, "99 is another's: by process"
+    assert grouped(in_group(10, "/", 100, [10]), in_group(10, "/", 7100, [10])) == 0, "the root group has everybody"
+
+
+KINDS = {
+    "thread a connection": "class S(ThreadingMixIn, TCPServer): pass",
+    "process a connection": "class S(ForkingMixIn, TCPServer): pass",
+    "pre-forked": "class S(TCPServer): pass",
+    "event": "S = None",
+}
+SERVERS = """
+import os, selectors, socket, sys
+from socketserver import *
+def work(link):
+    if not link.recv(1): return
+    sum(range(400_000)); link.send(b"+")
+class H(BaseRequestHandler):
+    def handle(self): work(self.request)
+TCPServer.allow_reuse_address = True
+{server}
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+if S is None:
+    box = selectors.DefaultSelector(); box.register(listener, 1)
+    while True:
+        for key, _ in box.select():
+            if key.fileobj is listener: box.register(listener.accept()[0], 1)
+            else: work(key.fileobj); box.unregister(key.fileobj); key.fileobj.close()
+server = S(listener.getsockname(), H, bind_and_activate=False); server.socket.close(); server.socket = listener
+if {forked}: os.fork() or os.fork()
+server.serve_forever(poll_interval=0.01)
+"""
+RULER = "/sys/fs/cgroup/cpuacct"
+
+
+@pytest.mark.root
+@pytest.mark.skipif(not Path(f"{RULER}/cpuacct.usage").exists() or os.geteuid() != 0, reason="no accounting of version 1")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shared", [False, True], ids=["own group", "group shared with others"])
+def test_the_cpu_time_of_servers_of_each_kind_is_that_of_the_kernels_account(tmp_path, kind, shared):
+    (group := Path(f"{RULER}/assay-test-{os.getpid()}")).mkdir()
+    argv = [sys.executable, "-c", SERVERS.format(server=KINDS[kind], forked=kind == "pre-forked")]
+    into = ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh"]
+    subject = Subject(server=(ServerNode(pid_file=str(tmp_path / "pid")),))
+    seen, used = [], []
+    with (
+        subprocess.Popen([*into, *argv], stdout=subprocess.PIPE, text=True) as server,
+        subprocess.Popen(["sleep", "60"]) as other,
+    ):
+        try:
+            if shared:
+                (group / "cgroup.procs").write_text(str(other.pid))
+            port = int(server.stdout.readline())
+            (tmp_path / "pid").write_text(f"{server.pid}\n")
+            for at, edge in enumerate((Edge.ARMED, Edge.POLL, Edge.LAST)):
+                used.append(int((group / "cpuacct.usage").read_text()))
+                seen.append(look(OBSERVER, Local(), subject, edge, at))
+                for _ in range(40 if edge is not Edge.LAST else 0):
+                    with socket.create_connection(("127.0.0.1", port)) as link:
+                        link.send(b"?")
+                        assert link.recv(1) == b"+"
+                time.sleep(0.1)
+        finally:
+            for pid in (*pids(Local(), subject.server)[::-1], other.pid):
+                os.kill(pid, 9)
+    while (group / "cgroup.procs").read_text():
+        time.sleep(0.01)
+    group.rmdir()
+    found = the_series(OBSERVER.parse("h", "p", seen, subject), "run_ns", "server").value[-1]
+    assert found == pytest.approx(used[-1] - used[0], rel=0.03), f"{found / (used[-1] - used[0]):.3f} times"
 
 
 SERVER = """

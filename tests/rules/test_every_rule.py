@@ -34,6 +34,7 @@ ENOUGH = {
     "D04": {
         "directory.add": "a server without a monitor counts nothing",
         "fact:device.*": "a cache that nobody calls volatile may lose nothing",
+        "fact:target.*": "a target without such a setting has none",
     },
     "D05": {"page_cache.file_bytes": "work that is done once through writes each byte once"},
     "D07": {"L?.write (drain)": "what came during the clock alone is less: it is a note on excess"},

@@ -20,11 +20,18 @@ def judged(claim, route=("lo", "loopback"), passed=None, **more):
     return RULE.check(served("L05", rungs, facts=facts, claim=claim, values=MOVED, figure="bytes", **more))
 
 
+def on_the_loopback(passed, route=("lo", "loopback"), **more):
+    """A loopback claimed, and the bytes that the server's interface counted."""
+    rungs = [] if passed is None else [("L4", "read", passed, f"interface:{route[0]}")]
+    facts = {"route": route[0], "route_kind": route[1]}
+    return RULE.check(served("L05", rungs, facts=facts, claim=LOOPBACK, **{"values": MOVED, "figure": "bytes", **more}))
+
+
 @each("route", ("lo", "loopback"), ("veth0", "virtual"))
 def test_what_stays_on_the_machine_is_no_wire(route):
     found = judged(WIRE, route)
     assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert judged(LOOPBACK, route).state is State.PASS
+    assert on_the_loopback(105 * MIB, route).state is State.PASS
     assert judged(Claim(), route).severity is Severity.NOTES
     assert judged(Claim(), route).relabel.startswith("same host")
 
@@ -77,6 +84,11 @@ def test_states():
             ),
             FAIL,
         ),
+        "a loopback carries what the clients move",
+        (on_the_loopback(105 * MIB), PASS),
+        (on_the_loopback(0), FAIL, INVALIDATES, "no mount of this server", "traffic outside lo"),
+        (on_the_loopback(None), UNVERIFIED),
+        (on_the_loopback(5000, values={}, operation="create"), PASS),
         ("a wire is no loopback", judged(LOOPBACK, ("eth0", "physical"), 105 * MIB), QUALIFIES),
         ("an unknown way is unverified", judged(WIRE, None), UNVERIFIED),
         "it is asked where a path is claimed or a server named",

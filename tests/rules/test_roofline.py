@@ -5,11 +5,25 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Direction, HostSpec, Limit, Path, Series, Severity, State, Tier
+from assay.records import (
+    Claim,
+    Direction,
+    Durability,
+    Fact,
+    FactClass,
+    HostSpec,
+    Limit,
+    Path,
+    Series,
+    Severity,
+    State,
+    Tier,
+    When,
+)
 from assay.rules.roofline import RULE
 from audit.case_builder import Made, case_of
 from stage.rows import each
-from stage.said import FAIL, NOT_ASKED, NOTES, hold
+from stage.said import BOUNDED, FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, QUALIFIES, high, hold
 
 LIMIT = 50_000_000
 THROTTLED = (Limit(device="loop0", direction=Direction.READ, bytes_per_s=LIMIT, declared_by="d.limit"),)
@@ -105,6 +119,54 @@ def test_a_port_that_the_load_does_not_pass_or_hardly_fills_says_nothing(own):
 @each("case", {"refresh": 10}, {"seconds": 3})
 def test_too_few_refreshes_say_nothing(case):
     assert RULE.applies(beside_a_port(122e6, **case)) == "no declared and no measured limit for this measure"
+
+
+def through_a_path(rate, operation="write", claim=Claim(), figure="bytes_per_s", stated=(12.5e6, 50e6), **other):  # noqa: B008 - frozen
+    """A load through the path `lan` of the lab, whose rates up and down are stated."""
+    seconds = 5.0
+    made = Made(
+        count=round(rate * seconds / 4096),
+        record_bytes=4096,
+        seconds=seconds,
+        claim=claim,
+        operation=operation,
+        figure=figure,
+        **other,
+    )
+    case = case_of(made, "L04")
+    own = {"line": "lan"} | {f"path.lan.{way}.bytes_per_s": one for way, one in zip(("up", "down"), stated, strict=True) if one}
+    facts = tuple(
+        Fact(host="local", when=When.BEFORE, key=f"target.{key}", value=str(value), fact_class=FactClass.PERFORMANCE)
+        for key, value in own.items()
+    )
+    return replace(case, observations=replace(case.observations, facts=(*case.observations.facts, *facts)))
+
+
+def on_a_path(rate, **other):
+    return RULE.check(through_a_path(rate, **other))
+
+
+def test_the_path_of_the_lab_is_a_limit_whatever_is_claimed():
+    acked, cache = Claim(durability=Durability.ACKED), Claim(tier=Tier.CLIENT_CACHE)
+    hold(
+        ("42 times the path, nothing claimed", on_a_path(532e6), FAIL, QUALIFIES, high(12.5e6 * 1.06), "path lan"),
+        ("13.7 MB/s of reads over 12.5", on_a_path(13.7e6, operation="read", stated=(50e6, 12.5e6)), FAIL, QUALIFIES),
+        ("its own direction counts", on_a_path(13.7e6, operation="read"), PASS),
+        ("acknowledged by the server", on_a_path(532e6, claim=acked), FAIL, INVALIDATES),
+        ("with the flush of both ends", on_a_path(532e6, figure="synced_bytes_per_s", drain_s=0.001), FAIL, INVALIDATES),
+        ("the cache of the client is meant", on_a_path(532e6, claim=cache), FAIL, NOTES),
+        ("a path at its rate is the limiter", on_a_path(12.2e6), PASS, "limited by the declared 12.5 MB/s of path lan"),
+        ("a path without a rate is no limit", RULE.applies(through_a_path(532e6, stated=(None, 50e6))), NOT_ASKED),
+    )
+
+
+def test_a_figure_with_the_flush_is_held_against_the_disk():
+    disk = (Limit(device="loop0", direction=Direction.WRITE, bytes_per_s=LIMIT),)
+    made = Made(operation="write", count=1000, record_bytes=1 << 20, seconds=2.0, limits=disk, figure="synced_bytes_per_s")
+    hold(
+        ("its own rate, not that of the client", RULE.check(case_of(replace(made, drain_s=30.0), "L04")), PASS),
+        ("above", RULE.check(case_of(replace(made, drain_s=0.1), "L04")), FAIL, QUALIFIES, BOUNDED),
+    )
 
 
 def test_states():

@@ -47,7 +47,10 @@ def test_where_no_client_tells_bytes_only_all_or_nothing_is_judged(dirty, state)
     assert judged(64 * MIB, dirty, told=None, operation="create").state is state
 
 
-def changed(dirty, flushes, *, count=300, places=1, cache="write back", claim=STABLE, given=4 * MIB, flush_in_clock=False):
+def changed(
+    dirty, flushes, *, count=300, places=1, cache="write back", claim=STABLE, given=4 * MIB, flush_in_clock=False, **also
+):
+    """Changes of a directory; `also`: settings that were read back, others' flushes a second, and the time of a flush in ms."""
     rungs = [("L6", Direction.WRITE, given, 0)]
     rungs += [] if flushes is None else [("L9", Direction.FLUSH, 0, flushes)]
     gauges = {"dirty_bytes": (0, dirty), "writeback_bytes": (0, 0)}
@@ -63,7 +66,41 @@ def changed(dirty, flushes, *, count=300, places=1, cache="write back", claim=ST
         claim=claim,
         places=places,
     )
-    return RULE.check(replace(made, phase=replace(made.phase, flush_in_clock=flush_in_clock)))
+    seen = made.observations
+    quiet = [replace(one, span=Span.BEFORE, operations=also["others"]) for one in seen.readings if "others" in also]
+    times = [replace(gauge(1.0, name, (0, value)), layer="block", subject="device:vda") for name, value in ticks(flushes, **also)]
+    timed = tuple(replace(one, operation="add") for one in seen.histograms)
+    settings = tuple(replace(seen.facts[0], key=f"target.{key}", value=value) for key, value in also.get("settings", ()))
+    also_seen = replace(
+        seen, readings=(*seen.readings, *quiet), series=(*seen.series, *times), facts=(*seen.facts, *settings), histograms=timed
+    )
+    return RULE.check(replace(made, phase=replace(made.phase, flush_in_clock=flush_in_clock), observations=also_seen))
+
+
+def ticks(flushes, flush_ms=None, **_):
+    """The counters of a device that took so long for each flush."""
+    return () if flush_ms is None else (("flushes", flushes), ("flush_ticks", flushes * flush_ms))
+
+
+def test_a_setting_that_was_read_back_decides_before_any_counter():
+    nosync = {"settings": [("setting.durable", "False")]}
+    hold(
+        ("a neighbour flushes, and the server never does", changed(0, 4241, **nosync), FAIL, INVALIDATES, "durable = false"),
+        ("acknowledged is all that is claimed", changed(0, 4241, **nosync, claim=ACKED), NOTES),
+        ("its twin flushes", changed(0, 4241, settings=[("setting.durable", "True")]), PASS),
+        ("a share that ignores flushes", changed(0, 4241, settings=[("setting.strict_sync", "no")]), INVALIDATES),
+        ("a disk that ignores flushes", changed(0, 4241, settings=[("disk.flush", "ignored")]), INVALIDATES),
+    )
+
+
+def test_flushes_of_other_programs_are_not_those_of_the_server():
+    hold(
+        ("all of them are others'", changed(0, 300, others=298), UNVERIFIED, "idle baseline"),
+        ("the server's come on top", changed(0, 600, others=298), PASS),
+        ("answers faster than a flush did not wait for one", changed(0, 600, flush_ms=10), UNVERIFIED, "cannot all have waited"),
+        ("answers as slow as a flush may have", changed(0, 600, flush_ms=1), PASS),
+        ("a flush at the end is not of each answer", changed(0, 600, flush_ms=10, flush_in_clock=True), PASS),
+    )
 
 
 def at_the_end(dirty, *, drained=64 * MIB, flushes=(0, 1), filesystem="ext4", data="/t/data", drain_s=0.5, claim=STABLE, **named):

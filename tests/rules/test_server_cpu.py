@@ -1,26 +1,47 @@
 """L02: all processors busy, one thread busy, neither."""
 
 from dataclasses import replace
+from functools import partial
 
-from assay.records import Claim, Severity, State, Tier
+from assay.records import ABSOLUTE, Claim, Severity, State, Tier
 from assay.rules.server_cpu import RULE
-from audit.case_builder import SECOND, Made, case_of, gauge
+from audit.case_builder import SECOND, Made, case_of
+from audit.case_builder import gauge as gauge_of
 from stage.rows import each
-from stage.said import FAIL, NOT_ASKED, NOTES, PASS, UNBOUNDED, UNVERIFIED, hold
-from stage.server_cases import served
+from stage.said import FAIL, NOT_ASKED, NOTES, PASS, QUALIFIES, UNBOUNDED, UNVERIFIED, high, hold, low
+from stage.server_cases import gauge, served
 
 DEVICE = Claim(tier=Tier.DEVICE)
 
 
-def judged(ran, busiest, cpus=4, seconds=1.0, stopped_s=0.0, **made):
+def judged(ran, busiest, cpus=4, seconds=1.0, unwaited=0, host=None, stopped_s=0.0, **made):
     gauges = {"run_ns": (0, ran * SECOND), "busiest_thread_ns": (0, busiest * SECOND), "cpus": (cpus, cpus)}
+    gauges |= {} if unwaited is None else {"unwaited": (0, unwaited)}
     case = served("L02", gauges=gauges, seconds=seconds, **{"claim": DEVICE, **made})
+    both = () if host is None else tuple(gauge(seconds, name, (0, host * SECOND / 2)) for name in ("user_ns", "system_ns"))
+    of_host = tuple(replace(one, layer="cpu", subject=ABSOLUTE) for one in both)
     stops = [
-        gauge("cgroup", "cgroup:/q", metric, (0, rise), seconds)
+        gauge_of("cgroup", "cgroup:/q", metric, (0, rise), seconds)
         for metric, rise in (("nr_throttled", 9 if stopped_s else 0), ("throttled_ns", stopped_s * SECOND))
     ]
-    seen = replace(case.observations, series=(*case.observations.series, *stops))
-    return RULE.check(replace(case, observations=seen))
+    more = (*case.observations.series, *of_host, *stops)
+    return RULE.check(replace(case, observations=replace(case.observations, series=more)))
+
+
+OWN = {"figure": "@local.server_cpu_share", "claim": Claim()}
+
+
+def test_processes_that_ended_unwaited_may_have_used_the_rest_of_the_hosts_cpus():
+    of_server = partial(judged, 0.5, 0.1, **OWN)
+    hold(
+        ("all is counted", of_server(host=3), PASS),
+        ("its own figure lies between", of_server(unwaited=1, host=3), FAIL, QUALIFIES, low(0.5), high(3)),
+        ("an idle host leaves nothing", of_server(unwaited=1, host=0.5), PASS),
+        ("the host is unknown", of_server(unwaited=1), UNVERIFIED),
+        ("whether some ended is unknown", of_server(unwaited=None, host=3), UNVERIFIED, "server.cgroup"),
+        ("its CPUs may have been the limit", judged(0.5, 0.1, unwaited=1, host=3.9), UNVERIFIED),
+        ("they cannot have been", judged(0.5, 0.1, unwaited=1, host=3), PASS),
+    )
 
 
 def test_all_processors_busy_qualify_a_claim_of_the_device():

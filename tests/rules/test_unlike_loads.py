@@ -39,6 +39,17 @@ def test_loops_that_were_open_compare_rates_whatever_is_claimed():
     assert "operations a second" in RULE.check(case("C06", latency, measure=made.LATENCY, phases=opened)).statement
 
 
+@each("busy state", (0.0004, PASS), (0.4, FAIL))
+def test_operations_that_do_not_meet_have_no_unlike_load(busy, state):
+    """One client that is idle most of the time, in one arm twice as long as in the other."""
+
+    def seldom(t):
+        of_arm = busy * (2 if t.levels["target"] == "xfs" else 1)
+        return made.phase([made.client(0, 0, SECOND, count=10, busy_ns=int(of_arm * SECOND))])
+
+    assert RULE.check(case("C06", latency, measure=made.LATENCY, phases=seldom)).state is state
+
+
 def test_operations_inside_others_are_no_load_of_their_own():
     def with_records(t):
         phase = phases(latency)(t)

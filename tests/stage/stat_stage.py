@@ -23,6 +23,7 @@ which a virtual disk in a memory of its host may rightly fail."""
 MAKE = {
     "ext4": ("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"),
     "btrfs": ("mkfs.btrfs", "-q", "--nodiscard"),
+    "xfs": ("mkfs.xfs", "-q", "-K"),
 }
 GROUPS = (Path("/sys/fs/cgroup/blkio"), Path("/sys/fs/cgroup"))
 """Where a control group can be made: of version 1, of version 2."""

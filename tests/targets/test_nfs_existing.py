@@ -12,6 +12,7 @@ from assay.machine import mounted, nfs_clients
 from assay.machine.net_namespaces import NETWORK
 from assay.targets import nfs_existing
 from assay.undo.ledger import Ledger
+from stage.rows import each
 from stage.served_stage import needs, needs_client, needs_fuse, needs_root
 from stage.targets_host import HOST, leftovers, setting
 
@@ -65,8 +66,38 @@ def test_mistakes_come_together(tmp_path, monkeypatch):
     assert any("found export 'x'" in one for one in found)
 
 
-def test_two_clients_of_one_kernel_have_two_caches(tmp_path, monkeypatch):
+def options(monkeypatch, **knobs):
+    """The options of the kernel's mount with these knobs."""
     monkeypatch.setattr(mounted, "in_kernel", lambda host, filesystem: True)
-    knobs = catalogue.resolved(TARGET.knobs, SOME)
-    plan = nfs_clients.plan(HOST, knobs, ("192.0.2.7", "/x"), "/m", "word")
-    assert "nosharecache" in plan.argv[4].split(",")
+    plan = nfs_clients.plan(HOST, catalogue.resolved(TARGET.knobs, SOME | knobs), ("192.0.2.7", "/x"), "/m", "word")
+    return plan.argv[4]
+
+
+@each(
+    "knobs wanted",
+    ({}, "nosharecache"),
+    ({"version": "4.1"}, "vers=4.1,nosharecache"),
+    ({"mount_options": "nconnect=4,hard"}, "nosharecache,nconnect=4,hard"),
+    ({"attribute_cache": 0}, "nosharecache,actimeo=0,lookupcache=none"),
+    ({"attribute_cache": 3 * 10**9}, "nosharecache,actimeo=3"),
+)
+def test_the_kernel_mounts_by_default_as_mount_nfs_does(monkeypatch, knobs, wanted):
+    """Two clients of one kernel have two caches; no option makes writes wait or keeps locks on the client."""
+    assert options(monkeypatch, **knobs) == wanted
+
+
+@each(
+    "knobs words",
+    ({"attribute_cache": 500_000_000}, "whole seconds"),
+    ({"mount_options": "acregmin=0.5"}, "found mount option acregmin=0.5; expected a whole number"),
+    ({"mount_options": "vers=4.2"}, "Use the knob version"),
+    ({"mount_options": "lookupcache=some"}, "expected one of all, none, pos, positive"),
+    ({"mount_options": "hard, intr"}, "without a space"),
+    ({"mount_options": "noac", "attribute_cache": 0}, "expected one of them"),
+    ({"mount_options": "hard", "client": "fuse"}, "those of the kernel's client"),
+    ({"version": "4.1", "client": "fuse"}, "the only one of assay-nfs"),
+)
+def test_options_that_cannot_be_meant_are_refused_before_the_run(monkeypatch, tmp_path, knobs, words):
+    monkeypatch.setattr(mounted, "in_kernel", lambda host, filesystem: True)
+    given = setting(None, tmp_path, **catalogue.resolved(TARGET.knobs, SOME | knobs))
+    assert any(words in one for one in TARGET.check(HOST, given))

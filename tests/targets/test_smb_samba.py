@@ -4,7 +4,10 @@ import pytest
 
 from assay import catalogue
 from assay.machine import mounted
+from assay.machine.file_server import FileInstance
 from assay.records import Outcome, TargetSpec
+from assay.targets import smb_samba
+from stage.rows import each
 from stage.served_stage import WAN, ServedBench, fact, needs, needs_fuse, needs_root, trial_from_storage
 from stage.targets_host import HOST, MIB, given
 from stage.trial_stage import bulk
@@ -41,3 +44,21 @@ def test_a_kernel_without_a_client_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(mounted, "in_kernel", lambda host, filesystem: False)
     found = TARGET.check(HOST, given(TARGET, None, tmp_path, client="kernel"))
     assert any("has no cifs (modprobe cifs)" in one for one in found)
+
+
+@each(
+    "knobs wanted",
+    ({}, "guest,nosharesock"),
+    ({"version": "3.0", "mount_options": "cache=none"}, "guest,nosharesock,vers=3.0,cache=none"),
+)
+def test_the_kernel_mounts_by_default_as_mount_cifs_does(monkeypatch, knobs, wanted):
+    monkeypatch.setattr(mounted, "in_kernel", lambda host, filesystem: True)
+    given = catalogue.resolved(TARGET.knobs, knobs)
+    instance = FileInstance(directory="/d", data="/d/data", address="192.0.2.7", load="/proc/1/ns/net", knobs=given)
+    assert smb_samba.mount(HOST, instance, "/m", "word").argv[4] == wanted
+
+
+@each("knobs words", ({"mount_options": "cache=no"}, "cache=no"), ({"mount_options": "hard", "client": "rclone"}, "the kernel's"))
+def test_options_that_cannot_be_meant_are_refused(monkeypatch, tmp_path, knobs, words):
+    monkeypatch.setattr(mounted, "in_kernel", lambda host, filesystem: True)
+    assert any(words in one for one in TARGET.check(HOST, given(TARGET, None, tmp_path, **knobs)))

@@ -44,6 +44,8 @@ pub struct Ended {
     pub at_start: Usage,
     pub at_end: Usage,
     pub during: Timebase,
+    /// When time was to end the phase.
+    pub ends_ns: Option<u64>,
 }
 
 /// Workers that have finished and whose threads wait, so that observers can still read what they used.
@@ -171,6 +173,7 @@ impl Phase {
             at_start,
             at_end,
             during,
+            ends_ns: go.end_ns,
         };
         (result::assemble(&self, ended), Parked(self.start))
     }

@@ -107,6 +107,8 @@ pub struct PhaseResult {
     pub started_ns: u64,
     pub first_ns: u64,
     pub last_ns: u64,
+    /// When time was to end it; null where an amount did.
+    pub ends_ns: Option<u64>,
     pub stopped_by: &'static str,
     pub operations: BTreeMap<String, OperationResult>,
     pub errors: Vec<ErrorCount>,
@@ -139,6 +141,19 @@ pub struct OperationResult {
     pub histogram: Buckets,
     pub checkpoints: Curve,
     pub spread: Bars,
+    /// Null where all came to their end.
+    pub unfinished: Option<Unfinished>,
+}
+
+/// Operations that were under way when the phase ended and were given up.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Unfinished {
+    pub count: u64,
+    /// When the first of them began.
+    pub from_ns: u64,
+    /// The sum of their waits, and the longest one.
+    pub waited_ns: u64,
+    pub longest_ns: u64,
 }
 
 /// Buckets of a histogram that have counts.

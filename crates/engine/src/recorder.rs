@@ -186,6 +186,13 @@ impl Recorder {
         self.tallies[slot].prolong(from, to);
     }
 
+    /// Notes an operation that was under way since a stamp when the phase ended, and is given up.
+    #[cold]
+    pub fn leave(&mut self, slot: usize, from: u64) {
+        let now = self.clock.now();
+        self.tallies[slot].leave(from.max(self.schedule.started), now);
+    }
+
     /// Nothing is due any more: the schedule is at its end, or the phase was ended during a wait. Always false.
     #[cold]
     pub fn out_of_time(&mut self) -> bool {

@@ -8,7 +8,7 @@ use crate::own_cost::OwnCost;
 use crate::phase::{Ended, Phase};
 use crate::protocol::{
     Buckets, ClockResult, CoherenceResult, Cost, Curve, DirectoryResult, DrillResult, ErrorCount,
-    Io, LoadResult, OperationResult, PhaseResult, QueueResult, TreeResult,
+    Io, LoadResult, OperationResult, PhaseResult, QueueResult, TreeResult, Unfinished,
 };
 use crate::recorder::Recorder;
 use crate::spread::{self, Bars};
@@ -39,6 +39,7 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
         started_ns: during.mono_ns(started),
         first_ns: during.mono_ns(first),
         last_ns: during.mono_ns(last),
+        ends_ns: ended.ends_ns,
         stopped_by: stopped(phase, &ended.done).word(),
         operations: phase.operations.iter().cloned().zip(known).collect(),
         errors: errors(&ended.done, &phase.operations),
@@ -197,6 +198,12 @@ fn operation(
         histogram: buckets(tally, max_ns, during),
         checkpoints,
         spread,
+        unfinished: (tally.unfinished > 0).then(|| Unfinished {
+            count: tally.unfinished,
+            from_ns: during.mono_ns(tally.unfinished_from),
+            waited_ns: during.span_ns(tally.waited),
+            longest_ns: during.span_ns(tally.longest_wait),
+        }),
     }
 }
 

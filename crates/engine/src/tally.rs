@@ -29,6 +29,12 @@ pub struct Tally {
     pub max: u64,
     pub sampled_count: u64,
     pub sampled: u64,
+    /// Operations that were under way at the end and never came to theirs.
+    pub unfinished: u64,
+    /// When the first of them began, how long they had waited in all, and the longest wait.
+    pub unfinished_from: u64,
+    pub waited: u64,
+    pub longest_wait: u64,
     /// The count at which the next operation is stamped a second time.
     pub sample_at: u64,
     pub histogram: Histogram,
@@ -50,6 +56,10 @@ impl Tally {
             max: 0,
             sampled_count: 0,
             sampled: 0,
+            unfinished: 0,
+            unfinished_from: u64::MAX,
+            waited: 0,
+            longest_wait: 0,
             sample_at: sample_place(0),
             histogram: Histogram::new(),
             in_a_row: 0,
@@ -77,6 +87,10 @@ impl Tally {
         self.max = self.max.max(other.max);
         self.sampled_count += other.sampled_count;
         self.sampled += other.sampled;
+        self.unfinished += other.unfinished;
+        self.unfinished_from = self.unfinished_from.min(other.unfinished_from);
+        self.waited += other.waited;
+        self.longest_wait = self.longest_wait.max(other.longest_wait);
         self.histogram.merge(&other.histogram);
     }
 
@@ -100,6 +114,15 @@ impl Tally {
             self.busy += to.saturating_sub(from);
             self.last = to;
         }
+    }
+
+    /// Counts an operation that was given up, with how long it had waited by then.
+    pub fn leave(&mut self, from: u64, to: u64) {
+        let ticks = to.saturating_sub(from);
+        self.unfinished += 1;
+        self.unfinished_from = self.unfinished_from.min(from);
+        self.waited += ticks;
+        self.longest_wait = self.longest_wait.max(ticks);
     }
 
     /// Counts an error; gives the errors since the last success.

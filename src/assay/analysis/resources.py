@@ -146,7 +146,7 @@ def _over_path(way: str) -> Used:
 
     def used(phase: Phase, observations: Observations) -> float | None:
         first = max((client.first_ns for client in phase.clients), default=phase.start_ns)
-        last = min((client.last_ns for client in phase.clients), default=phase.end_ns)
+        last = min((client.until_ns for client in phase.clients), default=phase.end_ns)
         edges = (first, last) if first < last else (phase.start_ns, phase.end_ns)
         each = [_delivered(phase, observations, (name, way), edges) for name in line_ways.paths_of(phase, observations)]
         known = [one for one in each if one is not None]

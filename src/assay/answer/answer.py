@@ -149,7 +149,7 @@ def _answered(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead
         state=worst(line.state for line in first),
         lines=tuple(first[:MOST_LINES]),
         more=max(0, len(first) - MOST_LINES),
-        leaders=leaders(results, measure) if decided else (),
+        leaders=leaders(results, measure) if decided and not any(line.unlike for line in found) else (),
         undecided=tuple(line for line in found if decided and line.conclusion is Conclusion.UNDECIDED),
     )
 
@@ -201,7 +201,7 @@ def others(results: Results, found: Sequence[Lead]) -> tuple[Lead, ...]:
     rest = (measure for measure in results.experiment.measures if measure.name not in named)
     cells = ((measure, [one for one in results.cells if one.measure == measure.name and one.estimate]) for measure in rest)
     known = (_answered(results, measure, here) for measure, here in cells if here)
-    differ = (one for one in known if one.lines and one.lines[0].conclusion is Conclusion.MATTERS)
+    differ = (one for one in known if one.lines and one.lines[0].conclusion is Conclusion.MATTERS and not one.lines[0].unlike)
     return tuple(sorted(differ, key=lambda one: -one.lines[0].effect))
 
 

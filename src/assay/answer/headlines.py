@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from assay.answer.doubts import Reason, why
+from assay.answer.doubts import Cause, Reason, cause, why
 from assay.frozen import dataclass
 from assay.measures.figures import Better, figure_kind
-from assay.records import Comparison, Conclusion, Measure, Results, Value, VerdictState, worst
+from assay.records import Comparison, Conclusion, Finding, Measure, Results, Severity, State, Value, VerdictState, worst
 from assay.rulekit.contrasts import differs
 
 MOST_REASONS = 2
@@ -30,6 +30,8 @@ class Line:
     state: VerdictState
     """The worst of their verdicts."""
     reasons: tuple[Reason, ...]
+    unlike: Cause | None = None
+    """Why the arms cannot be compared by this measure; None where they can."""
 
     @property
     def conclusion(self) -> Conclusion:
@@ -113,7 +115,15 @@ def _line(results: Results, same: Sequence[Comparison]) -> Line:
         if verdict and verdict.state is state
         for reason in why(results, one, verdict)
     ]
-    return Line(comparisons=tuple(same), state=state, reasons=tuple(dict.fromkeys(causes))[:MOST_REASONS])
+    refused = (cause(one) for verdict in verdicts if verdict for one in verdict.findings if refuses(one))
+    reasons = tuple(dict.fromkeys(causes))[:MOST_REASONS]
+    return Line(comparisons=tuple(same), state=state, reasons=reasons, unlike=next(refused, None))
+
+
+def refuses(finding: Finding) -> bool:
+    """Whether a finding says that two arms have nothing in common that the measure could compare."""
+    failed = (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    return failed and finding.part == "comparability"
 
 
 # --------------------------------------------------------------------------------------------- the levels ahead

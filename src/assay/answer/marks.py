@@ -116,6 +116,7 @@ _FIGURES: Mapping[str, str] = {
     "cpu_share": "CPU share",
     "server_cpu_share": "CPU share of the server",
     "cpu_ns_per_op": "CPU time per operation",
+    "cpu_ns_per_gb": "CPU time per GB",
     "cpu_s_per_million_ops": "seconds of CPU time per million operations",
     "server_cpu_ns_per_op": "CPU time of the server per operation",
     "server_cpu_ns_per_gb": "CPU time of the server per GB",

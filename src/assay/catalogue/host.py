@@ -279,4 +279,4 @@ def needs_file(path: str, lost: str) -> Callable[[Host], str | None]:
 
 def needs_assay(what: str) -> Callable[[Host], str | None]:
     """Return `Observer.available` for evidence from system calls."""
-    return lambda host: None if host.syscalls is not None else f"{what} on that host. Install Assay there."
+    return lambda host: None if host.syscalls is not None else f"{what} on that host. Set engine = true in its table of [hosts]."

@@ -1,4 +1,4 @@
-"""`assay selftest`: the cost of the lab on this machine, with --audit its rules, with --same its conclusions."""
+"""`assay selftest`: the cost of the lab; its rules (--audit), conclusions (--same), public reports (--casebook)."""
 
 from __future__ import annotations
 
@@ -19,28 +19,40 @@ class Choice:
     sound: int | None = None
     observers: str | None = None
     same: int | None = None
+    casebook: bool = False
+    cases: str | None = None
 
 
 def selftest(choice: Choice, request: Request) -> int:
     """Measure the lab or test its rules; the exit status. Raises UsageError for words that do not go together."""
+    if choice.casebook:
+        expected = "with --casebook; expected only --cases, --json, --gate and --progress"
+        refuse(choice, ("rules", "times", "sound", "audit", "observers", "same"), expected)
+        from assay.selftest.casebook import run_casebook
+
+        return run_casebook(request, choice.cases)
     if choice.same is not None:
         refuse(
-            choice, ("rules", "times", "sound", "audit", "observers"), "with --same; expected only --json, --gate and --progress"
+            choice,
+            ("rules", "times", "sound", "audit", "observers", "cases"),
+            "with --same; expected only --json, --gate and --progress",
         )
         from assay.selftest.same import compare_same
 
         return compare_same(request, choice.same)
     if choice.observers is not None:
         expected = "with --observers; expected only --times, --json, --gate and --progress"
-        refuse(choice, ("rules", "sound", "audit"), expected)
+        refuse(choice, ("rules", "sound", "audit", "cases"), expected)
         from assay.selftest import observers
 
         return observers.measure_observers(request, choice.observers, observers.PAIRS if choice.times is None else choice.times)
     if choice.audit and choice.sound is not None:
-        refuse(choice, ("rules", "times"), "with --sound; expected --sound alone: its trials are of all kinds")
+        refuse(choice, ("rules", "times", "cases"), "with --sound; expected --sound alone: its trials are of all kinds")
         from assay.selftest.sound import run_sound_trials
 
         return run_sound_trials(request, choice.sound)
+    if choice.cases is not None:
+        raise UsageError("found --cases without --casebook; expected `assay selftest --casebook --cases NAMES`")
     if choice.audit:
         from assay.selftest.lies import run_controls
 

@@ -428,6 +428,10 @@ def selftest(
     same: Annotated[
         int | None, typer.Option("--same", metavar="N", help="Compare a directory with itself N times; count false alarms.")
     ] = None,
+    casebook: Annotated[
+        bool, typer.Option("--casebook", help="Run public reports of figures that fooled somebody; count which are named.")
+    ] = False,
+    cases: Annotated[str | None, typer.Option("--cases", metavar="NAMES", help="With --casebook: only these pages.")] = None,
     json_to: JsonOption = None,
     gate: Annotated[
         Gate,
@@ -438,11 +442,13 @@ def selftest(
     """Measure the cost of the lab and the errors of its rules.
 
     Without options: CPU time of each observer, of an empty load, of 16 client starts; some seconds.
-    --audit takes about twelve minutes for each round. It skips what this user or machine cannot run."""
+    --audit takes about twelve minutes for each round, --casebook ten. Both skip what this user or machine cannot run."""
     from assay.cli import selftest as verb
     from assay.selftest import Request
 
-    choice = verb.Choice(audit=audit, rules=rules, times=times, sound=sound, observers=observers, same=same)
+    choice = verb.Choice(
+        audit=audit, rules=rules, times=times, sound=sound, observers=observers, same=same, casebook=casebook, cases=cases
+    )
     finish(lambda: verb.selftest(choice, Request(json_to=json_to, gate=gate, progress=progress)))
 
 

@@ -66,7 +66,10 @@ def requested_bytes(phase: Phase, observations: Observations, direction: Directi
     if own := reported_bytes(phase, direction):
         return own
     calls = passed(phase, observations, Rung.SYSCALL, direction)
-    return calls.bytes if calls and calls.bytes and phase.values else None
+    if not calls or not calls.bytes or not phase.values:
+        return None
+    shared = sum(one.value[-1] for one in gauges(phase, observations, "growth", "shared_bytes"))
+    return calls.bytes - shared if calls.bytes > shared else calls.bytes  # copy_file_range(2) counts what it shares
 
 
 def written_bytes(phase: Phase, observations: Observations, least_bytes: float) -> float:

@@ -68,6 +68,27 @@ def fullest(phase: Phase, observations: Observations, host: str | None) -> WayUs
     return max(_uses(phase, observations, host), key=lambda one: one.most, default=None)
 
 
+def mean_use(phase: Phase, observations: Observations) -> tuple[float, float] | None:
+    """Bytes/s of all paths together in the direction that was fuller, framing included, and their share of the stated rate."""
+    names, found = paths_of(phase, observations), []
+    for way in WAYS:
+        stated = stated_bytes_per_s(phase, observations, way)
+        rates = [_mean_rate(phase, observations, f"{name}.{way}") for name in names]
+        known = [rate for rate in rates if rate is not None]
+        if stated and known and len(known) == len(rates):
+            found.append((sum(known), sum(known) / stated))
+    return max(found, key=lambda one: one[1], default=None)
+
+
+def _mean_rate(phase: Phase, observations: Observations, name: str) -> float | None:
+    path, _, way = name.rpartition(".")
+    frame = fact(observations, path, way, "frame_bytes", None) or 0.0
+    counted, edges = counted_of(phase, observations, name), (phase.start_ns, phase.end_ns)
+    each = [ladder.rate(counted[one], *edges) for one in ("delivered_bytes", "delivered_segments") if one in counted]
+    known = [one for one in each if one is not None]
+    return 1e9 * (known[0] + frame * known[1]) if len(known) > 1 else None
+
+
 def stated_bytes_per_s(phase: Phase, observations: Observations, way: str) -> float | None:
     """The rate of all counted paths together in one direction; None where one of them has none, and without a line."""
     names = paths_of(phase, observations)

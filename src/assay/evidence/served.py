@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.evidence import ladder
+from assay.evidence import ladder, line_ways
 from assay.frozen import dataclass
 from assay.records import Direction, Observations, Phase, Run, Rung, Server, Span, WorkSide
 
@@ -66,14 +66,23 @@ def fullest_link(phase: Phase, observations: Observations, beyond: Observations 
     """The part of the way between clients and server that was fullest; None where no speed is known.
 
     Of one load host all that passed the server's interfaces passed its links too. Of several each has what passed its own
-    interface. `beyond` is the evidence of the server's hosts where these are no load hosts: its side of the way counts then.
+    interface. The line of the lab between both ends is a part, too. `beyond` is the evidence of the server's hosts where
+    these are no load hosts: its side of the way counts then.
     """
     total, load = fuller_way(phase, observations), phase.load_hosts or (None,)
     own = {host: total if len(load) == 1 else over_interface(phase, observations, host) for host in load}
     links = [_link(observations, (LINK_FACT, LINK_NAME), host, rate) for host, rate in own.items()]
     if beyond is not None:
         links += [_link(beyond, (OWN_LINK_FACT, OWN_LINK_NAME), host, total) for host in beyond.hosts]
+    links.append(_over_line(phase, observations))
     return max((link for link in links if link is not None), key=lambda link: link.share, default=None)
+
+
+def _over_line(phase: Phase, observations: Observations) -> NetworkUse | None:
+    use = line_ways.mean_use(phase, observations) if phase.side is not WorkSide.SERVER else None
+    if use is None:
+        return None
+    return NetworkUse(name=f"path {', '.join(line_ways.paths_of(phase, observations))}", rate=use[0], share=use[1])
 
 
 def _link(seen: Observations, keys: tuple[str, str], host: str | None, rate: float | None) -> NetworkUse | None:

@@ -20,6 +20,7 @@ WATCH = "watch"
 UNOBSERVED = (
     Source(keys=WATCH, words="a run that was watched", way="a run of the tool under `assay stat`"),
     Source(keys="L0.*", words="the load's own report", way="an engine of the lab, or a tool with a parser"),
+    Source(keys="growth.*", words="growth of the written files, with their extents", way="a command under `assay stat`"),
     Source(
         keys="tcp.*",
         words="the kernel's state of the load's TCP connections (TCP_INFO)",
@@ -124,8 +125,10 @@ def missing(phase: Phase, observations: Observations, keys: tuple[str, ...]) -> 
 
 
 def way(observations: Observations, key: str) -> str:
-    """How to get missing evidence, after the reason why it is missing, where one is known."""
+    """How to get missing evidence, after the reason why it is missing, where one is known; a reason may end with the remedy."""
     why = observations.why_missing(key)
+    if why and why.endswith("."):
+        return f"{words(key)} ({why.removesuffix('.')})"
     return f"{words(key)}{f' ({why})' if why else ''}, needs {of(key).way}"
 
 

@@ -7,6 +7,7 @@ directory of its own, which is removed again. Extents are asked by FS_IOC_FIEMAP
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
@@ -144,6 +145,68 @@ def placed(path: str) -> tuple[int, int] | None:
     finally:
         os.close(file)
     return (min(low for low, _ in found), max(high for _, high in found)) if found else None
+
+
+UNWRITTEN, SHARED = 0x800, 0x2000
+"""FIEMAP_EXTENT_UNWRITTEN: allocated and never written; FIEMAP_EXTENT_SHARED: of other files, too (reflink, deduplication)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Empty:
+    """Which bytes of a file nobody wrote for it."""
+
+    hole_bytes: int
+    unwritten_bytes: int
+    shared_bytes: int
+
+
+def empty(path: str) -> Empty:
+    """Return what of a file is no data of its own; without a map of its extents what SEEK_HOLE tells. Raises OSError."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        size = os.fstat(file).st_size
+        try:
+            known = [(one.flags, max(0, min(one.logical + one.length, size) - one.logical)) for one in _extents(file)]
+        except OSError:
+            return Empty(hole_bytes=size - sum(_data(file, size)), unwritten_bytes=0, shared_bytes=0)
+    finally:
+        os.close(file)
+    return Empty(
+        hole_bytes=max(0, size - sum(length for _, length in known)),
+        unwritten_bytes=sum(length for flags, length in known if flags & UNWRITTEN),
+        shared_bytes=sum(length for flags, length in known if flags & SHARED and not flags & UNWRITTEN),
+    )
+
+
+def _data(file: int, size: int) -> Iterator[int]:
+    """Yield the length of each stretch of data between holes."""
+    at = 0
+    while at < size:
+        try:
+            begin = os.lseek(file, at, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno != errno.ENXIO:  # no data behind this place
+                raise
+            return
+        at = os.lseek(file, begin, os.SEEK_HOLE)
+        yield at - begin
+
+
+STATX, BIRTH, NANOSECONDS = struct.Struct("=I76xqI"), 0x800, 10**9
+"""`struct statx`: the mask, and the time of birth, behind which more follows."""
+STATX_BYTES = 256
+
+
+def born_ns(path: str) -> int | None:
+    """Return when a file was made (CLOCK_REALTIME, ns); None where that is not kept."""
+    import ctypes
+
+    call = getattr(ctypes.CDLL(None), "statx", None)
+    room = ctypes.create_string_buffer(STATX_BYTES)
+    if call is None or call(-100, os.fsencode(path), 0, BIRTH, room):  # AT_FDCWD
+        return None
+    mask, seconds, rest_ns = STATX.unpack_from(room)
+    return seconds * NANOSECONDS + rest_ns if mask & BIRTH else None
 
 
 def _extents(file: int) -> Iterator[Extent]:

@@ -13,7 +13,7 @@ import os
 import stat
 import struct
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from assay.machine.stack import Mount
@@ -85,12 +85,14 @@ class Opens:
         self.all_opens = False
         self._hear_no_more(FAN_OPEN | FAN_CLOSE_WRITE)
 
-    def paths(self, keys: Iterable[bytes]) -> Iterator[tuple[bytes, str]]:
-        """Yield where these files are now; one that was removed is left out."""
+    def paths(
+        self, keys: Iterable[bytes], also: Callable[[os.stat_result], bool] = lambda _: False
+    ) -> Iterator[tuple[bytes, str]]:
+        """Yield where these files and block devices are now, and what else is wanted; one that was removed is left out."""
         roots: dict[bytes, int] = {}
         try:
             for key in keys:
-                found = self._path(key, roots)
+                found = self._path(key, roots, also)
                 if found is not None:
                     yield key, found
         finally:
@@ -117,7 +119,7 @@ class Opens:
         flags = how | FAN_MARK_FILESYSTEM
         return int(self._libc.fanotify_mark(self._descriptor, flags, ctypes.c_uint64(mask), AT_FDCWD, os.fsencode(point)))
 
-    def _path(self, key: bytes, roots: dict[bytes, int]) -> str | None:
+    def _path(self, key: bytes, roots: dict[bytes, int], also: Callable[[os.stat_result], bool]) -> str | None:
         system, handle = key[:8], key[8:]
         point = self._points.get(system)
         if point is None:
@@ -131,7 +133,7 @@ class Opens:
         try:
             found = os.fstat(descriptor)
             holds_data = stat.S_ISREG(found.st_mode) or stat.S_ISBLK(found.st_mode)
-            if not holds_data or not found.st_nlink:
+            if not (holds_data or also(found)) or not found.st_nlink:
                 return None
             return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - many of them
         finally:

@@ -20,8 +20,11 @@ from assay.errors import RefusedError, TrialError
 from assay.machine.stack import mounts
 from assay.records import Direction, Limit, Value
 
-Controller = Literal["io", "memory"]
-V1_NAMES: Mapping[Controller, str] = {"io": "blkio", "memory": "memory"}
+Controller = Literal["io", "memory", "cpuacct"]
+V1_NAMES: Mapping[Controller, str] = {"io": "blkio", "memory": "memory", "cpuacct": "cpuacct"}
+ROOT = "/sys/fs/cgroup"
+USAGE = {1: "cpuacct.usage", 2: "cpu.stat"}
+"""The file that has the CPU time of a group and of all below it, with what its ended processes used."""
 INITIAL_NAMESPACE = "[4026531835]"
 """Inode of the machine's first cgroup namespace (PROC_CGROUP_INIT_INO, include/linux/proc_ns.h)."""
 FOLDER = "assay"
@@ -95,9 +98,23 @@ def hierarchy(host: Host, controller: Controller) -> Hierarchy | None:
         if mount.filesystem == "cgroup" and name in mount.options and name in membership:
             return Hierarchy(controller=controller, version=1, root=mount.point, own=membership[name], within=mount.root)
     for mount in mounted:
-        if mount.filesystem == "cgroup2" and controller in _words(host, f"{mount.point}/cgroup.controllers"):
+        offered = _words(host, f"{mount.point}/cgroup.controllers")
+        if mount.filesystem == "cgroup2" and (controller in offered or (controller == "cpuacct" and offered)):
             return Hierarchy(controller=controller, version=2, root=mount.point, own=membership.get("", "/"), within=mount.root)
     return None
+
+
+def account(membership: str) -> str | None:
+    """Return the file with the CPU time of a process's control group, from its /proc/PID/cgroup.
+
+    None for the root group, which has everybody's, and for a group that is not to be seen from here.
+    """
+    groups = parse_membership(membership)
+    version = 1 if "cpuacct" in groups else 2
+    group = groups.get("cpuacct" if version == 1 else "", "/")
+    if group == "/" or "/.." in group:
+        return None
+    return f"{ROOT}{'/cpuacct' if version == 1 else ''}{group}/{USAGE[version]}"
 
 
 def in_initial_namespace(host: Host) -> bool:

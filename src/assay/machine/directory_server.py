@@ -71,7 +71,9 @@ def _prepared(software: Software, host: Host, setting: Setting, instance: Instan
     _scripts(software, host, instance, people)
     cpus, memory = service.limits_of(host, setting.knobs)
     argv = software.argv(instance)
-    program = Program(name=software.name, argv=argv, directory=instance.directory, cpus=cpus, memory_bytes=memory)
+    program = Program(
+        name=software.name, argv=argv, directory=instance.directory, cpus=cpus, memory_bytes=memory, is_accounted=True
+    )
     made.append(service.install(host, setting.undo, program, f"{software.name}-{setting.trial.id if setting.trial else 0}"))
     settings = _bring_up(software, host, instance, (made[0], program), people)
     private: dict[str, Value] = {
@@ -210,6 +212,7 @@ def _node(software: Software, host: Host, instance: Instance, made: Service) -> 
     return ServerNode(
         host=host.name,
         pid_file=made.pid_file,
+        cgroup=made.account,
         data=(instance.data,),
         address=None if is_local else instance.address,
         software=software.name,

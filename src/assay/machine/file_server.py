@@ -201,6 +201,7 @@ def _start(
         network=pair.server,
         sealed=True,
         setup=software.setup(instance),
+        is_accounted=True,
     )
     made = service.install(host, setting.undo, program, f"{software.name}-{setting.trial.id if setting.trial else 0}")
     try:
@@ -229,7 +230,13 @@ def _place(host: Host, setting: Setting, instance: FileInstance, begun: BegunSer
         "family": begun.service.token,
         "settings": begun.settings,
     }
-    node = ServerNode(host=host.name, pid_file=begun.service.pid_file, data=(instance.data,), address=instance.address)
+    node = ServerNode(
+        host=host.name,
+        pid_file=begun.service.pid_file,
+        cgroup=begun.service.account,
+        data=(instance.data,),
+        address=instance.address,
+    )
     below = setting.beneath
     return Place(
         target=setting.name,

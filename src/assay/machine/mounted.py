@@ -24,6 +24,8 @@ from assay.records import Value
 
 FILESYSTEMS = "/proc/filesystems"
 FUSE = "/dev/fuse"
+TOO = {"nfs": ("nfs4",)}
+"""How the mount table may call a file system beside the name that mount(8) is given."""
 KERNEL, AUTO = "kernel", "auto"
 POINT = "mount"
 """The mount in a client's directory."""
@@ -211,7 +213,7 @@ def _with_word(host: Host, data: str, word: str) -> list[str]:
 def check(host: Host, filesystem: str, point: str) -> None:
     """Raise TrialError where no such file system is mounted at a point."""
     found = mounted(host, point)
-    if found is None or found.filesystem != filesystem:
+    if found is None or found.filesystem not in (filesystem, *TOO.get(filesystem, ())):
         kind = "nothing" if found is None else found.filesystem
         raise TrialError(f"{point}: {kind} is mounted there, not {filesystem}. The figures would not be those of the server.")
 

@@ -1,11 +1,14 @@
 """A mount by rclone, for protocols without a client in the kernel: WebDAV, SMB, S3.
 
 rclone keeps what is written in files of its own and sends it when the file is closed, after the close has returned. So the drain
-of a client waits until it has sent everything. What is only read is read from the server.
+of a client waits until it has sent everything. Its own word is not enough: with a delay of 0 it sends without counting that
+(vfs/stats). So a client is done when its notes name no file that is not sent, its connections hold nothing that is not confirmed,
+and the server has every byte of each file that the notes named. What is only read is read from the server.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import posixpath
 import time
@@ -13,7 +16,7 @@ from collections.abc import Mapping
 
 from assay.catalogue import Host
 from assay.errors import TrialError
-from assay.machine import mounted
+from assay.machine import mounted, service
 from assay.machine.file_server import FileInstance
 from assay.machine.mounted import MountPlan
 from assay.records import Endpoint, Value
@@ -23,7 +26,15 @@ TOOLS = (PROGRAM, "fusermount")
 CONFIG = "rclone.conf"
 PORTS = 5600
 """The first port of a client's remote control, on the loopback of the clients' namespace."""
-PATIENCE_S, STEP_S = 600.0, 0.02
+PATIENCE_S, STEP_S = 600.0, 0.01
+ARRIVAL_S = 10.0
+"""How long the server may take to show a file that its client has sent."""
+QUIET_LOOKS = 2
+"""A client is done when so many looks in a row find nothing: a file may be between two of its queues."""
+WRITE_BACK = "1ms"
+"""With 0 a file is sent within the release of its last handle, which vfs/stats does not count."""
+CACHE, NOTES = "cache", "vfsMeta"
+"""Its files, and what it notes of each of them, below a client's directory."""
 
 
 def configure(host: Host, instance: FileInstance, remote: Mapping[str, str]) -> None:
@@ -38,13 +49,13 @@ def mount(instance: FileInstance, point: str, word: str, folder: str = "") -> Mo
     number = int(posixpath.basename(directory).rpartition("-")[2])
     argv = (
         *(PROGRAM, "mount", f"{REMOTE}:{folder}", point),
-        *("--config", instance.path(CONFIG), "--cache-dir", posixpath.join(directory, "cache")),
+        *("--config", instance.path(CONFIG), "--cache-dir", posixpath.join(directory, CACHE)),
         *("--devname", word, "--allow-other", "--dir-cache-time", "0s", "--attr-timeout", "0s", "--poll-interval", "0s"),
         *(
             "--vfs-cache-mode",
             "writes",
             "--vfs-write-back",
-            "0s",
+            WRITE_BACK,
             "--vfs-cache-max-age",
             "1ms",
             "--vfs-cache-poll-interval",
@@ -55,25 +66,78 @@ def mount(instance: FileInstance, point: str, word: str, folder: str = "") -> Mo
     return MountPlan(name=PROGRAM, argv=argv, filesystem=FILESYSTEM, source=word, env={"HOME": directory})
 
 
-def details(instance: FileInstance, point: str) -> dict[str, Value]:
-    """What the drain of a client needs beside its mount (Endpoint.details)."""
+def details(instance: FileInstance, point: str, folder: str = "") -> dict[str, Value]:
+    """What the drain of a client needs beside its mount (Endpoint.details); `folder` is the part of the remote that it mounts."""
     number = int(posixpath.basename(posixpath.dirname(point)).rpartition("-")[2])
-    return {"network": instance.load, "control": f"http://127.0.0.1:{PORTS + number}/"}
+    return {"network": instance.load, "control": f"http://127.0.0.1:{PORTS + number}/", "folder": folder}
 
 
 def flush(host: Host, endpoint: Endpoint) -> None:
-    """Wait until a client has sent all that it holds back. Raises TrialError where it does not say so, or does not get done."""
-    deadline = time.monotonic() + PATIENCE_S
-    argv = ["nsenter", f"--net={endpoint.details['network']}", "--", PROGRAM, "rc", "--url", str(endpoint.details["control"])]
-    while True:
-        done = host.run([*argv, "vfs/stats"], timeout_s=mounted.PATIENCE_S)
-        try:
-            cache = json.loads(done.stdout)["diskCache"]
-            waiting = int(cache["uploadsInProgress"]) + int(cache["uploadsQueued"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise TrialError(f"rclone: unknown answer to vfs/stats: {done.stdout[:80]!r}") from error
-        if not waiting:
-            return
+    """Wait until the server has all that a client holds back.
+
+    Raises TrialError where the client does not say what it holds, does not get done, or the server lacks what it has sent.
+    """
+    deadline, quiet, sizes = time.monotonic() + PATIENCE_S, 0, dict[str, int]()
+    since = time.monotonic()
+    while quiet < QUIET_LOOKS:
+        held = _held(host, endpoint)
+        sizes |= held
+        if held or _unconfirmed(host, endpoint) or _waiting(host, endpoint):
+            quiet, since = 0, time.monotonic()
+        elif lacking := _lacking(host, endpoint, sizes):
+            quiet = 0
+            if time.monotonic() > since + ARRIVAL_S:
+                raise TrialError(f"rclone: says that all is sent, but the server lacks bytes of {lacking}")
+        else:
+            quiet += 1
         if time.monotonic() > deadline:
-            raise TrialError(f"rclone: {waiting} files are not sent after {PATIENCE_S:g} s")
+            raise TrialError(f"rclone: {len(held)} files are not sent after {PATIENCE_S:g} s")
         time.sleep(STEP_S)
+
+
+def _held(host: Host, endpoint: Endpoint) -> dict[str, int]:
+    """Return the files that a client has not sent, by its notes, with their sizes: a note says so from the first write on."""
+    notes = _notes(endpoint)
+    argv = ("grep", "-rlZE", "-e", r'"Dirty": *true', "--", notes)
+    found: dict[str, int] = {}
+    for path in filter(None, host.run(argv, check=False, timeout_s=mounted.PATIENCE_S).stdout.split("\0")):
+        with contextlib.suppress(OSError, ValueError, KeyError):  # sent or written anew since
+            found[posixpath.relpath(path, notes)] = int(json.loads(host.read(path))["Size"])
+    return found
+
+
+def _unconfirmed(host: Host, endpoint: Endpoint) -> bool:
+    """Return whether a connection of the clients holds bytes that the server's kernel has not confirmed."""
+    pid = service.pid_of(host, str(endpoint.details["client"]))
+    return pid is not None and service.unconfirmed_bytes(host, pid) > 0
+
+
+def _notes(endpoint: Endpoint) -> str:
+    return posixpath.join(str(endpoint.details["client"]), CACHE, NOTES, REMOTE)
+
+
+def _waiting(host: Host, endpoint: Endpoint) -> int:
+    """Return how many files a client says that it has to send, where it keeps no notes: the question takes 0.1 s."""
+    if host.exists(_notes(endpoint)):
+        return 0
+    argv = ["nsenter", f"--net={endpoint.details['network']}", "--", PROGRAM, "rc", "--url", str(endpoint.details["control"])]
+    done = host.run([*argv, "vfs/stats"], timeout_s=mounted.PATIENCE_S)
+    try:
+        cache = json.loads(done.stdout)["diskCache"]
+        return int(cache["uploadsInProgress"]) + int(cache["uploadsQueued"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise TrialError(f"rclone: unknown answer to vfs/stats: {done.stdout[:80]!r}") from error
+
+
+def _lacking(host: Host, endpoint: Endpoint, sizes: Mapping[str, int]) -> str | None:
+    """Return a file that is smaller at the server than its client has noted; None without one."""
+    there = _sizes(host, str(endpoint.details["data"])) if sizes else {}
+    below = str(endpoint.details["folder"]) or "."
+    return next((name for name, size in sizes.items() if there.get(posixpath.relpath(name, below), -1) < size), None)
+
+
+def _sizes(host: Host, data: str) -> dict[str, int]:
+    """Return the size of each file below the data of the server."""
+    listed = host.run(["find", data, "-type", "f", "-printf", "%s %P\\0"], check=False, timeout_s=mounted.PATIENCE_S).stdout
+    rows = (row.partition(" ") for row in filter(None, listed.split("\0")))
+    return {name: int(size) for size, _, name in rows}

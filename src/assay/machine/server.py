@@ -47,15 +47,15 @@ def _named(host: Host, node: ServerNode) -> Iterator[int]:
     if node.pid_file:
         yield _pid_of(host, node.pid_file)
     if node.cgroup:
-        yield from _in_group(host, node.cgroup, DEEPEST)
+        yield from in_group(host, node.cgroup)
 
 
-def _in_group(host: Host, group: str, depth: int) -> Iterator[int]:
+def in_group(host: Host, group: str, depth: int = DEEPEST) -> Iterator[int]:
     """Yield the processes of a control group and of the groups below it."""
     yield from (int(word) for word in _text(host, posixpath.join(group, "cgroup.procs")).split() if word.isdigit())
     for name in host.list(group) if depth else ():
         if name.partition(".")[0] not in CONTROLLERS:
-            yield from _in_group(host, posixpath.join(group, name), depth - 1)
+            yield from in_group(host, posixpath.join(group, name), depth - 1)
 
 
 def _pid_of(host: Host, path: str) -> int:

@@ -32,6 +32,8 @@ KNOBS = (
 )
 """Knobs of every target that starts a server; in a network namespace of its own it has no other port than its usual one."""
 START, PID, LOG, SEALED, BEGUN = "start", "pid", "log", "sealed", "begun"
+OWN_LOG = "logs/errors"
+"""Where a server writes that prints nothing (389-ds)."""
 """Files in the directory of a service."""
 START_S, STOP_S, STEP_S = 60.0, 60.0, 0.02
 """How long a server may take to answer and to end, and how often it is asked."""
@@ -78,6 +80,8 @@ class Program:
     """Whether nothing that it starts may outlive it, whatever that does to its environment. It sees mounts of its own."""
     setup: str = ""
     """Lines of sh before a sealed server, for example mounts that it alone sees."""
+    is_accounted: bool = False
+    """Whether it gets a control group of its own where that is possible, which counts the CPU time of all that it starts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +92,8 @@ class Service:
     directory: str
     token: str
     groups: tuple[str, ...] = ()
+    account: str | None = None
+    """The one of them that counts its CPU time."""
 
     @property
     def pid_file(self) -> str:
@@ -107,7 +113,9 @@ def install(host: Host, undo: Undo, program: Program, label: str) -> Service:
     """
     token = secrets.token_hex(8)
     undo.add("family", token=token)
-    service = Service(name=program.name, directory=program.directory, token=token, groups=_groups(host, undo, program, label))
+    limits, account = _groups(host, undo, program, label), _account(host, undo, program, label)
+    groups = tuple(dict.fromkeys((*limits, *((account,) if account else ()))))
+    service = Service(name=program.name, directory=program.directory, token=token, groups=groups, account=account)
     pinned = () if program.cpus is None else ("taskset", "-c", ",".join(map(str, program.cpus)))
     inside = () if program.network is None else ("nsenter", f"--net={program.network}", "--")
     text = SCRIPT.format(
@@ -144,6 +152,16 @@ def _groups(host: Host, undo: Undo, program: Program, label: str) -> tuple[str, 
     return (path,)
 
 
+def _account(host: Host, undo: Undo, program: Program, label: str) -> str | None:
+    """Return a new group that counts the CPU time of a program; None where none can be made: then its processes are asked."""
+    where = cgroups.hierarchy(host, "cpuacct") if program.is_accounted and host.is_root() else None
+    if where is None or (where.version == 2 and program.memory_bytes is not None):
+        return None  # on version 2 the group of its memory counts its CPU time, too
+    with contextlib.suppress(RefusedError):
+        return cgroups.make_group(host, undo, where, label)
+    return None
+
+
 def start(host: Host, directory: str, name: str, ready: Callable[[], bool], patience_s: float = START_S) -> None:
     """Start what is installed in a directory and wait until it is ready. Raises TrialError with the server's own words."""
     begun = _log_size(host, directory)
@@ -165,7 +183,7 @@ def start(host: Host, directory: str, name: str, ready: Callable[[], bool], pati
 
 def stop(host: Host, directory: str, name: str, patience_s: float = STOP_S) -> None:
     """End what runs in a directory as its administrator would, and wait for its end. Raises TrialError where it stays."""
-    pid = _pid(host, directory)
+    pid = pid_of(host, directory)
     if pid is None or not is_running(host, directory):
         return
     # A sealed server is a child of the process in the pid file, which itself takes no SIGTERM.
@@ -188,7 +206,7 @@ def remove(undo: Undo, service: Service) -> None:
 
 def is_running(host: Host, directory: str) -> bool:
     """Return True if the process of its pid file is there and has not ended."""
-    pid = _pid(host, directory)
+    pid = pid_of(host, directory)
     try:
         fields = stat_fields(host, pid) if pid else []
     except OSError:
@@ -198,7 +216,7 @@ def is_running(host: Host, directory: str) -> bool:
 
 def _has_begun(host: Host, directory: str) -> bool:
     """Return True if the pid file is written: then a process that is not there has ended."""
-    return _pid(host, directory) is not None
+    return pid_of(host, directory) is not None
 
 
 def _takes_signals(host: Host, directory: str) -> bool:
@@ -209,7 +227,8 @@ def _takes_signals(host: Host, directory: str) -> bool:
         return False
 
 
-def _pid(host: Host, directory: str) -> str | None:
+def pid_of(host: Host, directory: str) -> str | None:
+    """Return the process in the pid file of a service; None without one."""
     try:
         word = host.read(posixpath.join(directory, PID)).strip()
     except OSError:
@@ -218,12 +237,12 @@ def _pid(host: Host, directory: str) -> str | None:
 
 
 def words(host: Host, directory: str, begun: int = 0) -> str:
-    """Return the end of what a server has written since its log had so many characters."""
-    try:
-        text = host.read(posixpath.join(directory, LOG))[begun:]
-    except OSError:
-        text = ""
-    return text.strip()[-WORDS:] or "it wrote nothing"
+    """Return the end of what a server has written since its log had so many characters, else the end of its own file."""
+    for name, start_at in ((LOG, begun), (OWN_LOG, 0)):
+        with contextlib.suppress(OSError):
+            if text := host.read(posixpath.join(directory, name))[start_at:].strip():
+                return text[-WORDS:]
+    return "it wrote nothing"
 
 
 def _log_size(host: Host, directory: str) -> int:
@@ -243,14 +262,14 @@ def in_force(host: Host, service: Service, program: Program) -> tuple[tuple[str,
     """Return the limits that the kernel keeps for a running server. Raises TrialError where one is not the one that was set."""
     found = []
     if program.cpus is not None:
-        allowed = allowed_cpus(host, _pid(host, service.directory) or "self")
+        allowed = allowed_cpus(host, pid_of(host, service.directory) or "self")
         require("server.cpus", ",".join(map(str, program.cpus)), ",".join(map(str, allowed)))
         found.append(("server.cpus", ",".join(map(str, allowed))))
     if program.memory_bytes is not None:
         limit = next((cgroups.memory_limit(host, group) for group in service.groups), None)
         page = 4096  # the kernel keeps whole pages
         require("server.memory", str(program.memory_bytes // page), str((limit or 0) // page))
-        within = all(cgroups.holds(host, group, _pid(host, service.directory) or "") for group in service.groups)
+        within = all(cgroups.holds(host, group, pid_of(host, service.directory) or "") for group in service.groups)
         require("server.memory", "its group", "its group" if within else "a server outside its group")
         found.append(("server.memory", str(limit)))
     return tuple(found)
@@ -282,7 +301,7 @@ def port_mistakes(host: Host, port: Value) -> tuple[str, ...]:
 
 def listens(host: Host, directory: str, ports: tuple[int, ...]) -> bool:
     """Return whether something listens on each of these TCP ports in the network namespace of the server in a directory."""
-    pid = _pid(host, directory)
+    pid = pid_of(host, directory)
     return pid is not None and listening(host, pid).issuperset(ports)
 
 
@@ -297,3 +316,16 @@ def listening(host: Host, pid: str = "self") -> frozenset[int]:
         fields = (row.split() for row in rows)
         found |= {int(row[1].rpartition(":")[2], 16) for row in fields if len(row) > 3 and row[3] == LISTENING}
     return frozenset(found)
+
+
+def unconfirmed_bytes(host: Host, pid: str) -> int:
+    """Return the bytes that the TCP connections of a process's network namespace have not sent, or whose arrival is unknown."""
+    fields = (row.split() for table in ("tcp", "tcp6") for row in _rows(host, pid, table))
+    return sum(int(row[4].partition(":")[0], 16) for row in fields if len(row) > 4 and row[3] != LISTENING)
+
+
+def _rows(host: Host, pid: str, table: str) -> list[str]:
+    try:
+        return host.read(f"/proc/{pid}/net/{table}").splitlines()[1:]
+    except OSError:
+        return []

@@ -1,6 +1,6 @@
 """From raw data to figures: the one place where a rate, a latency, a curve or a rung of the ladder is computed."""
 
-from assay.measures.cost import costs
+from assay.measures.cost import costs, work_of
 from assay.measures.curves import CurvePoint, curve
 from assay.measures.figures import (
     AMOUNTS,
@@ -58,4 +58,5 @@ __all__ = [
     "value",
     "whole_window",
     "with_unit",
+    "work_of",
 ]

@@ -118,7 +118,7 @@ def restless_share(phase: Phase, observations: Observations, clients: Iterable[C
     """The largest share of its time in which an end's workers ran or waited for a CPU; None where no end tells."""
     shares = []
     for one in clients:
-        lasted = (one.last_ns - one.first_ns) * max(1, one.workers)
+        lasted = (one.until_ns - one.first_ns) * max(1, one.workers)
         if one.cost is None or lasted <= 0:
             continue
         every = observations.on(one.host).over_time(phase.name, "process", "run_delay_ns", f"pid:{one.pid}")

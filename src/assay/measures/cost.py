@@ -37,18 +37,21 @@ PER_OPERATION: Mapping[str, Callable[[EngineCost], float | None]] = {
     "cpu_s_per_million_ops": processor_s_per_million,
     **{f"{name}_per_op": attrgetter(name) for name in COUNTERS},
 }
-WITH_MOUNTS = frozenset({"cpu_ns_per_op", "cpu_s_per_million_ops"})
+PER_GB = "cpu_ns_per_gb"
+GB = 1e9
+WITH_MOUNTS = frozenset({"cpu_ns_per_op", "cpu_s_per_million_ops", PER_GB})
 """Figures to which the programs of the clients' mounts (FUSE) belong: they work for the load in processes of their own."""
 IN_ALL: Mapping[str, Callable[[EngineCost], float | None]] = {
     "voluntary_switches": attrgetter("voluntary_switches"),
     "involuntary_switches": attrgetter("involuntary_switches"),
     "faults": faults,
 }
-ALL: Mapping[str, Callable[[EngineCost], float | None]] = {**PER_OPERATION, **IN_ALL}
+ALL: Mapping[str, Callable[[EngineCost], float | None]] = {**PER_OPERATION, **IN_ALL, PER_GB: processor_ns}
 UNITS: Mapping[str, Unit] = {
     **dict.fromkeys(PER_OPERATION, Unit.NONE),
     **dict.fromkeys(IN_ALL, Unit.COUNT),
     "cpu_ns_per_op": Unit.NANOSECONDS,
+    PER_GB: Unit.NANOSECONDS,
 }
 """Every figure of the cost with its unit; seconds for a million operations are in the name. Counts may be zero."""
 
@@ -64,8 +67,23 @@ def cost(phase: Phase, figure: str) -> float | None:
         known.append(float(beside or 0.0))
     if figure in IN_ALL:
         return sum(known)
-    count = sum(total.count for client in phase.clients for total in client.operations)
-    return sum(known) / count if count else None
+    count, moved = work_of(phase, None)
+    divisor = moved / GB if figure == PER_GB else count
+    return sum(known) / divisor if divisor else None
+
+
+def work_of(phase: Phase, operation: str | None) -> tuple[float, float]:
+    """Return count and bytes of an operation, or of all: by Assay's engine, or by the report of a tool that gives both.
+
+    The bytes of an external command are those that it reports; what it does not report it did not count.
+    """
+    if phase.values:
+        names = [operation] if operation is not None else list(phase.operations)
+        counts, amounts = ([phase.values.get(f"{name}.{what}", 0.0) for name in names] for what in ("count", "bytes"))
+        if any(amounts):
+            return sum(counts), sum(amounts)
+    totals = [total for client in phase.clients for total in client.operations if operation in (None, total.operation)]
+    return sum(total.count for total in totals), sum(total.bytes for total in totals)
 
 
 def costs(phase: Phase) -> dict[str, float | None]:

@@ -91,5 +91,6 @@ def _points(counts: Series, busy: Series) -> list[tuple[int, float, float]]:
 def _active(phase: Phase, operation: str, span: tuple[int, int]) -> int:
     """How many clients did this operation practically all through a stretch of time, the one that made the step included."""
     least = ACTIVE_SHARE * (span[1] - span[0])
-    shared = (min(total.last_ns, span[1]) - max(total.first_ns, span[0]) for _, total in totals(phase, operation))
+    done = totals(phase, operation)
+    shared = (min(client.until(total.last_ns), span[1]) - max(total.first_ns, span[0]) for client, total in done)
     return max(1, sum(1 for together in shared if together >= least))

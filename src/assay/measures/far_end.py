@@ -50,12 +50,13 @@ def _both(phase: Phase) -> float | None:
 
 
 def _delivered_rate(phase: Phase, operation: str) -> float | None:
-    """Bytes that arrived, from the first to the last arrival of all servers."""
+    """Bytes that arrived, from the first arrival at any server to the last one, or to the end of the load's time."""
     arriving = ARRIVES_AS.get(operation)
     totals = [total for one in phase.servers for total in one.operations if total.operation == arriving and total.count]
     if not totals:
-        return None
-    took_ns = max(total.last_ns for total in totals) - min(total.first_ns for total in totals)
+        return 0.0 if arriving and any(one.operation == arriving for end in phase.servers for one in end.operations) else None
+    until_ns = max(client.until_ns for client in phase.clients)
+    took_ns = max(until_ns, *(total.last_ns for total in totals)) - min(total.first_ns for total in totals)
     return sum(total.bytes for total in totals) * 1e9 / took_ns if took_ns > 0 else None
 
 

@@ -44,6 +44,8 @@ class LimitUse:
     credit: Credit = Credit()
     by_device: bool = False
     """Whether the device itself counted what passed it."""
+    of_path: bool = False
+    """Whether it is the lab's own path between clients and server."""
     measured: bool = False
     """Whether the limit is no declaration, but what another workload of the trial reached."""
 

@@ -61,8 +61,14 @@ def longest_pause_ns(phase: Phase, seen: Observations, operation: str) -> float 
 
 def longest(found: Iterable[Series], within: Span) -> float:
     """The longest part of a time in which none of the counters rose."""
+    before, after = longest_gap(found, within)
+    return after - before
+
+
+def longest_gap(found: Iterable[Series], within: Span) -> tuple[float, float]:
+    """The longest part of a time in which none of the counters rose, from when to when."""
     rose = (at for one in found for at in rises(one, within[0]) if within[0] < at < within[1])
-    return max(after - before for before, after in pairwise(sorted((within[0], *rose, within[1]))))
+    return max(pairwise(sorted((within[0], *rose, within[1]))), key=lambda gap: gap[1] - gap[0])
 
 
 def rises(one: Series, start_ns: int) -> Iterator[float]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from assay.frozen import dataclass
-from assay.records import Client, Observations, OperationTotal, Phase, Series
+from assay.records import Client, Observations, OperationTotal, Phase, Series, Unfinished
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,13 +68,28 @@ def whole_window(phase: Phase, operation: str) -> Window | None:
     """
     done, schedule = totals(phase, operation), scheduled(phase)
     if not done:
-        return None
+        return nothing_done(phase, operation)
     return Window(
         from_ns=min(total.first_ns for _, total in done) if schedule is None else schedule[0],
-        to_ns=max(*(total.last_ns for _, total in done), schedule[1] if schedule else 0),
+        to_ns=max(*(client.until(total.last_ns) for client, total in done), schedule[1] if schedule else 0),
         count=sum(total.count for _, total in done),
         bytes=sum(total.bytes for _, total in done),
     )
+
+
+def nothing_done(phase: Phase, operation: str) -> Window | None:
+    """The time in which operations were under way of which none came to its end; None where none was begun."""
+    waits = [client for client, _ in given_up(phase, operation)]
+    if not waits:
+        return None
+    first, last = min(client.first_ns for client in waits), max(client.until_ns for client in waits)
+    return Window(from_ns=first, to_ns=last, count=0, bytes=0) if last > first else None
+
+
+def given_up(phase: Phase, operation: str) -> tuple[tuple[Client, Unfinished], ...]:
+    """The clients of which this operation was under way when their time was over, and what they gave up then."""
+    every = ((client, total) for client in phase.clients for total in client.operations if total.operation == operation)
+    return tuple((client, total.unfinished) for client, total in every if total.unfinished is not None)
 
 
 def scheduled(phase: Phase) -> tuple[int, int] | None:
@@ -94,10 +109,11 @@ def common_window(phase: Phase, observations: Observations, operation: str) -> W
     nothing was done.
     """
     done, steady = totals(phase, operation), steady_edges(phase, operation)
-    if not done:
-        return None
-    first, last = steady or (max(total.first_ns for _, total in done), min(total.last_ns for _, total in done))
     whole = whole_window(phase, operation)
+    if not done:
+        return whole
+    ends = [client.until(total.last_ns) for client, total in done]
+    first, last = steady or (max(total.first_ns for _, total in done), min(ends))
     if whole is None or (steady is None and (len(done) == 1 or scheduled(phase) is not None)):
         return whole
     if last <= first:
@@ -121,15 +137,20 @@ def steady_edges(phase: Phase, operation: str) -> tuple[int, int] | None:
     if state is None or state.from_ns is None or state.to_ns is None or not done:
         return None
     first = max(state.from_ns, *(total.first_ns for _, total in done))
-    last = min(state.to_ns, *(total.last_ns for _, total in done))
+    last = min(state.to_ns, *(client.until(total.last_ns) for client, total in done))
     return (first, last) if first < last else None
 
 
 def counted(phase: Phase, observations: Observations, operation: str) -> tuple[float, float]:
-    """Operations and the sum of their latencies in ns: of the steady rounds where there are any, else of the whole phase."""
+    """Operations and the sum of their latencies in ns: of the steady rounds where there are any, else of the whole phase.
+
+    Those that were given up count with the time that they had waited.
+    """
     done, edges = totals(phase, operation), steady_edges(phase, operation)
     if edges is None:
-        return float(sum(total.count for _, total in done)), float(sum(total.busy_ns for _, total in done))
+        left = [one for _, one in given_up(phase, operation)]
+        count = sum(total.count for _, total in done) + sum(one.count for one in left)
+        return float(count), float(sum(total.busy_ns for _, total in done) + sum(one.waited_ns for one in left))
     return (
         sum(inside(phase, observations, client, (total, total.count, "count"), edges) for client, total in done),
         sum(inside(phase, observations, client, (total, total.busy_ns, "busy_ns"), edges) for client, total in done),

@@ -30,8 +30,11 @@ FIELDS = {
     "discard_operations": 11,
     "discard_bytes": 13,
     "flushes": 15,
+    "flush_ticks": 16,
 }
 """Column of each figure after the device's name, bytes in sectors; discards since Linux 4.18, flushes since 5.5."""
+OF_DISKS = ("flushes", "flush_ticks")
+"""Columns that the kernel counts for whole disks only."""
 DIRECTIONS = {
     Direction.READ: ("read_bytes", "read_operations"),
     Direction.WRITE: ("write_bytes", "write_operations"),
@@ -42,6 +45,7 @@ SERIES = {"read_bytes": "bytes", "write_bytes": "bytes"} | {
     "read_operations": "count",
     "write_operations": "count",
     "flushes": "count",
+    "flush_ticks": "ms",
     "io_ticks": "ms",
 }
 
@@ -88,11 +92,9 @@ def counters_of(snapshot: Snapshot, device: str) -> Counters | None:
     own = columns(snapshot, device)
     if own is None or disk == device:
         return own
-    flushes = (columns(snapshot, str(disk)) or {}).get("flushes")
-    return {
-        **{name: value for name, value in own.items() if name != "flushes"},
-        **({} if flushes is None else {"flushes": flushes}),
-    }
+    whole = columns(snapshot, str(disk)) or {}
+    parts = {name: value for name, value in own.items() if name not in OF_DISKS}
+    return parts | {name: value for name, value in whole.items() if name in OF_DISKS}
 
 
 def columns(snapshot: Snapshot, device: str) -> Counters | None:

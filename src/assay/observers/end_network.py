@@ -36,6 +36,8 @@ COUNTERS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "tcp_closed_windows": (("TcpExt:", "TCPToZeroWindowAdv"),),
 }
 """Metric -> protocol and name of the counters that make it up; the first must be there."""
+IN_SEGMENTS = {("TcpExt:", "TCPDSACKRecv"): ("TcpExt:", "TCPDSACKRecvSegs")}
+"""Counters of reports -> those of the segments in them, which newer kernels have."""
 DROPS = ("rx_drops", "tx_drops", "rx_errors", "tx_errors")
 
 
@@ -84,7 +86,11 @@ def of_protocols(origin: Origin, space: str, looks: Sequence[tuple[int, Mapping[
     """Yield the counters of UDP and TCP that this kernel has."""
     rows = [(at, {**pairs(raw.get("snmp"), "snmp"), **pairs(raw.get("netstat"), "netstat")}) for at, raw in looks]
     for metric, parts in COUNTERS.items():
-        points = [(at, sum(found.get(part, 0) for part in parts)) for at, found in rows if parts[0] in found]
+        points = [
+            (at, sum(found.get(IN_SEGMENTS.get(part, part), found.get(part, 0)) for part in parts))
+            for at, found in rows
+            if parts[0] in found
+        ]
         if points:
             yield counter(origin, space, metric, "count", points)
 

@@ -30,6 +30,8 @@ from assay.records import Reading, Rung, Series, ServerNode, Snapshot, Subject
 TCP = {"sent_segments": "OutSegs", "retransmitted_segments": "RetransSegs", "accepted_connections": "PassiveOpens"}
 NEEDLESS = {"needless_segments": "TCPDSACKRecv"}
 """Segments retransmitted although they had arrived, as reported by the receiver (RFC 2883): acknowledged late, not lost."""
+IN_SEGMENTS = {"needless_segments": "TCPDSACKRecvSegs"}
+"""The same of newer kernels: one report may be about many segments that went as one."""
 KEYS = ("L4.read", "L4.write")
 EVIDENCE = (*KEYS, *(f"server.{metric}" for metric in (*TCP, *NEEDLESS)))
 FILES = ("dev", "snmp")
@@ -74,7 +76,8 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
         mark = "" if number == 1 else f"@{number}"
         found += readings_of(origin, part, mark, at_home=bool(subject.reaches))
         series += series_of(origin, part, ("snmp", mark), TCP)
-        series += () if unseen else series_of(origin, part, (EXTENDED, mark), NEEDLESS)
+        whole = all(IN_SEGMENTS["needless_segments"] in (text_of(one, EXTENDED) or "").split() for one in part)
+        series += () if unseen else series_of(origin, part, (EXTENDED, mark), IN_SEGMENTS if whole else NEEDLESS)
     missing = {f"server.{metric}": unseen for metric in NEEDLESS} if unseen else {}
     return Evidence(readings=tuple(found), series=tuple(series), missing=missing)
 

@@ -1,10 +1,14 @@
 """Counts the system calls, storage I/O and CPU time of the server's processes.
 
-Sources, for every process of the target's server on this host and its children: /proc/PID/io, /proc/PID/status and
-/proc/PID/task/*/schedstat. `rchar` and `wchar` are rung L5; they include sockets only if used by read and write, and exclude
-io_uring. `read_bytes` is rung L6, the reads below the server's page cache; `write_bytes` counts dirtied pages, which proves no
-durability. A new process counts from 0. An ended process keeps its last counts; the kernel adds them to the process that waited
-for it (proc_pid_io(5)), and if that is a server process too, they are not counted twice.
+Sources, for every process of the target's server on this host and its children: io, status, stat and task/*/schedstat in
+/proc/PID, and the account of its control group. `rchar` and `wchar` are rung L5; they include sockets only if used by read and
+write, and exclude io_uring. `read_bytes` is rung L6, the reads below the server's page cache; `write_bytes` counts dirtied pages,
+which proves no durability. A new process counts from 0. An ended process keeps its last counts; the kernel adds them to the
+process that waited for it (proc_pid_io(5)), and if that is a server process too, they are not counted twice.
+
+CPU time is that of the server's control groups where no other process is in them: nothing of it is lost. Else it is that of its
+processes with their ended threads, and of the children that they waited for. `unwaited` counts processes that ignore the end of
+their children (SIGCHLD), and those that ended unwaited: the time of what came and went between two looks is in no account then.
 """
 
 from __future__ import annotations
@@ -21,7 +25,6 @@ from assay.evidence.snapshots import (
     counter,
     gauge,
     named_numbers,
-    number,
     process_ways,
     readings,
     rise,
@@ -29,13 +32,15 @@ from assay.evidence.snapshots import (
     texts,
 )
 from assay.evidence.sources import SERVER
+from assay.machine import server_time
 from assay.machine.server import pids
+from assay.machine.server_time import pids_of, threads_of
 from assay.records import Rung, Series, Snapshot, Subject
 
 WAYS = process_ways(Rung.SERVER_PROCESS, Rung.SERVER_CACHE)
 COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes")
 KEYS = ("L5.read", "L5.write", "L6.read", "L6.write")
-METRICS = ("run_ns", "busiest_thread_ns", "cpus", "processes")
+METRICS = ("run_ns", "unwaited", "busiest_thread_ns", "cpus", "processes")
 SUBJECT = "server"
 GONE = tuple(map(os.strerror, (errno.ENOENT, errno.ESRCH)))
 Account = tuple[int, Counters]
@@ -49,7 +54,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     running = pids(host, subject.server)
     paths = [f"/proc/{pid}/{name}" for pid in running for name in ("io", "status")]
     paths += [f"/proc/{pid}/task/{thread}/schedstat" for pid in running for thread in host.list(f"/proc/{pid}/task")]
-    return {"pids": list(running), **texts(host.read, paths)}
+    return {"pids": list(running), **texts(host.read, paths), **server_time.read(host, running)}
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
@@ -73,12 +78,6 @@ def why_not(snapshots: Sequence[Snapshot], seen: Sequence[Snapshot]) -> str | No
         path for one in seen for pid in pids_of(one) if not is_gone(one, path := f"/proc/{pid}/io") and text_of(one, path) is None
     ]
     return f"{closed[0]}: not readable. Run as root or as the server's user." if closed else None
-
-
-def pids_of(snapshot: Snapshot) -> list[int]:
-    """Return the server's processes at one look."""
-    found = snapshot.raw.get("pids")
-    return [int(pid) for pid in found] if isinstance(found, list | tuple) else []
 
 
 def is_gone(snapshot: Snapshot, path: str) -> bool:
@@ -138,27 +137,21 @@ def lost_accounts(before: Mapping[int, Account], after: Mapping[int, Account]) -
 
 
 def series_of(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Series]:
-    """Yield the CPU time of all threads, CPU time and wait of the busiest, usable CPUs, and the number of processes."""
+    """Yield the CPU time of the server, CPU time and wait of its busiest thread, usable CPUs, and the number of processes."""
     threads = [threads_of(snapshot) for snapshot in seen]
     spent: dict[str, tuple[int, int]] = {}
-    ran, busiest = [], []
+    busiest = []
     for snapshot, sample in zip(seen, threads, strict=True):
         for who, (running, waiting) in sample.items():
             start = threads[0].get(who, (0, 0))
             spent[who] = (running - start[0], waiting - start[1])
-        ran.append((snapshot.at_ns, sum(running for running, _ in spent.values())))
         busiest.append((snapshot.at_ns, max((sum(one) for one in spent.values()), default=0)))
-    yield counter(origin, SUBJECT, "run_ns", "ns", ran)
+    time, at_ns = server_time.server_time(seen), [snapshot.at_ns for snapshot in seen]
+    yield counter(origin, SUBJECT, "run_ns", "ns", list(zip(at_ns, time.spent_ns, strict=True)))
+    yield gauge(origin, SUBJECT, "unwaited", "count", list(zip(at_ns, time.unwaited, strict=True)))
     yield counter(origin, SUBJECT, "busiest_thread_ns", "ns", busiest)
     yield gauge(origin, SUBJECT, "cpus", "count", [(snapshot.at_ns, cpus_of(snapshot)) for snapshot in seen])
     yield gauge(origin, SUBJECT, "processes", "count", [(snapshot.at_ns, len(pids_of(snapshot))) for snapshot in seen])
-
-
-def threads_of(snapshot: Snapshot) -> dict[str, tuple[int, int]]:
-    """Return thread -> CPU time and CPU wait in ns, without threads that ended during the look."""
-    paths = [path for path in snapshot.raw if "/task/" in path]
-    words = {path: text.split() for path in paths if (text := text_of(snapshot, path))}
-    return {path: (number(row[0], path), number(row[1], path)) for path, row in words.items() if len(row) > 1}
 
 
 def cpus_of(snapshot: Snapshot) -> int:

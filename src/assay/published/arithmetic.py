@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,6 +14,7 @@ from assay.published import claim, statement
 from assay.published.claim import (
     CONTRADICTION,
     CROSS_METRIC,
+    ERRORS,
     LITTLE,
     ROOFLINE,
     TOO_SHORT,
@@ -25,7 +27,7 @@ from assay.published.claim import (
     mistaken_unit,
     printed,
 )
-from assay.published.statement import ClaimComparison, Statement, Wire
+from assay.published.statement import ClaimComparison, PrintedFigure, Statement, Wire
 from assay.published.vocabulary import Interval, QuantityKind, Sense
 from assay.records import Bound, Finding, Severity, State
 from assay.units import Unit
@@ -405,18 +407,43 @@ def parts_agree(case: Case) -> Iterator[Finding]:
     """
     statement = case.statement
     followed = tuple(claim.rates(statement))
-    if len(followed) == 2 and statement.of(QuantityKind.AMOUNT) and not statement.of(QuantityKind.RATE):
+    stated = tuple(printed(figure) for figure in _once(statement))
+    if len(followed) == 2 and statement.of(QuantityKind.AMOUNT) and not stated:
         moved, asked = followed
         words = f"the {claim.quantity(asked.value, asked.kind)} of {asked.text}"
         yield _agree(case, moved, replace(asked, text=words))
-    for kind, computed in ((QuantityKind.RATE, claim.rates(statement)), (QuantityKind.EVENTS, claim.events(statement))):
-        stated = tuple(printed(figure) for figure in statement.of(kind))
-        for one, other in claim.pairs(tuple(computed), stated):
-            yield _agree(case, one, other)
+    if len(stated) == 1 and len(followed) == 2:
+        yield from (_agree(case, one, stated[0]) for one in followed if _of_one_kind(one, stated[0]))
+    else:
+        yield from (_agree(case, *pair) for pair in claim.pairs(followed, stated) if _of_one_kind(*pair))
+    events = tuple(printed(figure) for figure in statement.of(QuantityKind.EVENTS))
+    yield from (_agree(case, *pair) for pair in claim.pairs(tuple(claim.events(statement)), events))
     for pair in pairwise(statement.of(QuantityKind.RATE)):
-        if statement.text[pair[0].end : pair[1].start].strip() in ("=", "(", "or"):
+        if statement.text[pair[0].end : pair[1].start].strip() in SAME:
             other, one = sorted(map(printed, pair), key=lambda one: one.is_in_bits)
             yield _agree(case, one, other)
+
+
+SAME = ("=", "(", "or")
+"""What stands between two prints of one rate."""
+
+
+def _once(statement: Statement) -> Iterator[PrintedFigure]:
+    """Yield the printed rates, of one that is printed in two units the first."""
+    rates = statement.of(QuantityKind.RATE)
+    for place, one in enumerate(rates):
+        if not place or statement.text[rates[place - 1].end : one.start].strip() not in SAME:
+            yield one
+
+
+ORDERS, WAYS = frozenset({Sense.RANDOM, Sense.SEQUENTIAL}), frozenset({Sense.READ, Sense.WRITE})
+
+
+def _of_one_kind(first: Quantity, second: Quantity) -> bool:
+    """Return whether nothing says that two rates are of different work: random or sequential, reads or writes."""
+    return not any(
+        (first.roles & one and second.roles & one and first.roles & one != second.roles & one) for one in (ORDERS, WAYS)
+    )
 
 
 def _agree(case: Case, computed: Quantity, stated: Quantity) -> Finding:
@@ -442,19 +469,141 @@ def _agree(case: Case, computed: Quantity, stated: Quantity) -> Finding:
 
 
 def in_flight(case: Case) -> Iterator[Finding]:
-    """Rate, latency and requests at a time (L07): no more can be on their way than were sent (Little 1961)."""
-    rate = claim.requests(case.statement)
-    latency, most = (case.statement.only(kind) for kind in (QuantityKind.LATENCY, QuantityKind.IN_FLIGHT))
+    """Rate, latency and requests at a time (L07): no more can be on their way than were sent (Little 1961).
+
+    A percentile bounds the mean: at least that share of the requests took as long, all other ones no time (Markov).
+    """
+    rate, statement = claim.requests(case.statement), case.statement
+    most = statement.only(QuantityKind.IN_FLIGHT)
+    latency = statement.only(QuantityKind.LATENCY) or statement.only(QuantityKind.PERCENTILE)
     if rate is None or latency is None or most is None or not most.value:
         return
+    beyond = Fraction(1) if latency.kind is QuantityKind.LATENCY else _beyond(statement, latency)
+    if beyond is None:
+        return
     flying = claim.product(rate, printed(latency), QuantityKind.COUNT, "")
-    words = f"{rate.text} of {latency.text} each keep {units.digits(float(flying.value), trimmed=True)} requests in flight"
+    least = flying.interval.low * beyond
+    at_least = "" if beyond == 1 else "at least "
+    count = units.digits(float(flying.value * beyond), trimmed=True)
+    words = f"{rate.text} of {latency.text} each keep {at_least}{count} requests in flight"
     most_allowed = (most.interval.high or most.value) * (1 + case.limit(LITTLE, "gap_share"))
-    if flying.interval.low > most_allowed:
+    reached = case.limit(LITTLE, "reached_share") * most.interval.low
+    if least > most_allowed:
         relabel = f"{rate.text} and {latency.text} cannot both be right with {most.text} in flight"
         yield claim_finding(LITTLE, State.FAIL, f"{words}, more than {most.text}.", relabel=relabel)
+    elif beyond == 1 and Sense.DEPTH in most.roles and flying.interval.high is not None and flying.interval.high < reached:
+        yield claim_finding(
+            LITTLE,
+            State.FAIL,
+            f"{words}, not {most.text}: the depth was not reached.",
+            severity=Severity.QUALIFIES,
+            relabel=f"a figure of {count} requests in flight, not of depth {most.text}",
+            advice="ask for the engine (a synchronous one keeps 1), and for buffered I/O, whose submission waits",
+        )
     else:
         yield claim_finding(LITTLE, State.PASS, f"{words} (limit {most.text}).")
+
+
+PERCENT = re.compile(r"p(99\.99|99\.9|999|99|95|90|50)|(median)|(9[59])th", re.IGNORECASE)
+
+
+def _beyond(statement: Statement, latency: PrintedFigure) -> Fraction | None:
+    """Return the share of the requests that took at least as long as a percentile; None where the text names none."""
+    near = list(PERCENT.finditer(statement.text[: latency.start])) or list(PERCENT.finditer(statement.text[latency.end :]))
+    if not near:
+        return None
+    digits = near[-1][1] or near[-1][3] or "50"
+    return 1 - Fraction({"999": "99.9"}.get(digits, digits)) / 100
+
+
+def failures(case: Case) -> Iterator[Finding]:
+    """Operations that failed, datagrams that did not arrive (G04): of all that the figure counts."""
+    statement = case.statement
+    total, failed = _total(statement), statement.of(QuantityKind.FAILED)
+    sent, received = (
+        next((figure for figure in statement.of(QuantityKind.COUNT) if role in figure.roles), None)
+        for role in (Sense.SENT, Sense.RECEIVED)
+    )
+    if sent is not None and received is not None and received.value <= sent.value and sent.value:
+        yield _failed(case, 1 - received.value / sent.value, f"{received.text} of {sent.text} arrived", lost=True)
+    for figure in statement.of(QuantityKind.LOST):
+        yield _failed(case, figure.value, "By the claim itself" if "/" not in figure.text else figure.text, lost=True)
+    if failed and any(figure.value for figure in failed):
+        count, lost = sum((figure.value for figure in failed), Fraction(0)), any(Sense.LOSS in one.roles for one in failed)
+        text = f"{int(count):,} {'lost' if lost else 'failed'}"
+        if total is None or not total.value:
+            words = f"{text}, and nothing says of how many."
+            yield claim_finding(ERRORS, State.FAIL, words, severity=Severity.QUALIFIES, relabel=text)
+        else:
+            yield _failed(case, min(Fraction(1), count / total.value), f"{text} of {float(total.value):,.0f}", lost=lost)
+    elif failed:
+        yield claim_finding(ERRORS, State.PASS, "Nothing failed.")
+
+
+def _total(statement: Statement) -> Quantity | None:
+    """Return how many operations there were: as printed, else by their rate and the time."""
+    counts = [figure for figure in statement.of(QuantityKind.COUNT) if Sense.RECEIVED not in figure.roles]
+    if counts:
+        return max(map(printed, counts), key=lambda one: one.value)
+    rate, time = (statement.only(kind) for kind in (QuantityKind.EVENTS, QuantityKind.TIME))
+    if rate is None or time is None:
+        return None
+    return claim.product(printed(rate), printed(time), QuantityKind.COUNT, f"{rate.text} in {time.text}")
+
+
+def _failed(case: Case, share: Fraction, words: str, *, lost: bool) -> Finding:
+    limit, noted = (case.limit(ERRORS, name) for name in ("error_share", "noted_error_share"))
+    percent = claim.quantity(share, QuantityKind.SHARE)
+    rate = case.statement.only(QuantityKind.RATE) if lost else None
+    arrived = ""
+    if rate is not None:
+        most = claim.quantity(rate.value * (1 - share), QuantityKind.RATE)
+        arrived = f" If {rate.text} is the sender's rate, {most} arrived."
+    if share <= noted:
+        return claim_finding(ERRORS, State.PASS, f"{words}: {percent}.")
+    what = "lost" if lost else "of the operations failed"
+    return claim_finding(
+        ERRORS,
+        State.FAIL,
+        f"{words}: {percent} {what} (limit {claim.quantity(limit, QuantityKind.SHARE)}).{arrived}",
+        severity=Severity.INVALIDATES if share > limit else Severity.QUALIFIES,
+        observed={"share": float(share)},
+        threshold={"error_share": float(limit)},
+        relabel=f"{percent} {what}",
+        advice="ask for the rate of what succeeded" if not lost else "ask for the receiver's rate",
+    )
+
+
+def set_limits(case: Case) -> Iterator[Finding]:
+    """Hold rates against a limit that the claim itself names (L04): provisioned, capped, `on a disk of up to`."""
+    statement = case.statement
+    for kind, limits in (
+        (QuantityKind.EVENTS, QuantityKind.OPERATION_LIMIT),
+        (QuantityKind.RATE, QuantityKind.RATE_LIMIT),
+    ):
+        measured = [figure for figure in statement.of(kind) if figure.limit is None]
+        allowed = [(figure, Severity.INVALIDATES) for figure in statement.of(limits)]
+        if not statement.comparisons:
+            allowed += [(figure, Severity.QUALIFIES) for figure in statement.of(kind) if figure.limit is Sense.UNDER]
+        for figure in measured:
+            for limit, severity in allowed:
+                if limit.value and _of_one_kind(printed(figure), printed(limit)):
+                    yield _within_limit(case, figure, limit, severity)
+
+
+def _within_limit(case: Case, figure: PrintedFigure, limit: PrintedFigure, severity: Severity) -> Finding:
+    words = f"{figure.text} is {claim.multiple(figure.value / limit.value)} the limit, {limit.text}"
+    if figure.interval.low <= limit.value * case.limit(ROOFLINE, "above_share"):
+        return claim_finding(ROOFLINE, State.PASS, f"{words}.")
+    hint = mistaken_unit(figure.value / limit.value, case.limit(ROOFLINE, "unit_share"))
+    return claim_finding(
+        ROOFLINE,
+        State.FAIL,
+        f"{words}: something else answered, or the limit did not hold.{hint}",
+        severity=severity,
+        relabel=f"more than the limit of {limit.text.removeprefix('up to ')} allows",
+        advice="ask which cache or which burst answered, and whether requests were merged before the limit",
+    )
 
 
 def orders(case: Case) -> Iterator[Finding]:
@@ -473,8 +622,13 @@ def orders(case: Case) -> Iterator[Finding]:
                     more = f"{units.digits(float(depths[0]))} against {units.digits(float(depths[1]))} requests in flight"
                     yield claim_finding(CROSS_METRIC, State.PASS, f"{words}, with {more}.")
                     continue
+                explained = Sense.REORDERED in case.statement.roles
                 yield claim_finding(
-                    CROSS_METRIC, State.FAIL, f"{words}: a cache answered, or more requests were in flight.", relabel=words
+                    CROSS_METRIC,
+                    State.FAIL,
+                    f"{words}: a cache answered, or more requests were in flight.",
+                    severity=Severity.QUALIFIES if explained else CROSS_METRIC.severity,
+                    relabel=words,
                 )
 
 
@@ -517,4 +671,6 @@ CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     in_flight,
     orders,
     head_moves,
+    failures,
+    set_limits,
 )

@@ -67,9 +67,18 @@ def two_digits(share: Fraction | float) -> str:
 
 
 SUBJECT = "claim"
-ROOFLINE, WORKING_SET, TOO_SHORT, CONTRADICTION, WIDE_INTERVAL, LITTLE, CROSS_METRIC = RULES = tuple(
+ROOFLINE, WORKING_SET, TOO_SHORT, CONTRADICTION, WIDE_INTERVAL, LITTLE, CROSS_METRIC, ERRORS = RULES = tuple(
     find("rules", name)
-    for name in ("roofline", "working_set", "too_short", "contradiction", "wide_interval", "little", "cross_metric")
+    for name in (
+        "roofline",
+        "working_set",
+        "too_short",
+        "contradiction",
+        "wide_interval",
+        "little",
+        "cross_metric",
+        "errors_hidden",
+    )
 )
 """The rules that arithmetic can apply."""
 Thresholds = Mapping[str, Mapping[str, float]]
@@ -251,7 +260,7 @@ def rates(statement: Statement) -> Iterator[Quantity]:
 
 def events(statement: Statement) -> Iterator[Quantity]:
     """Yield operations a second that follow from their number and a time."""
-    counts = tuple(printed(figure) for figure in statement.of(QuantityKind.COUNT))
+    counts = tuple(printed(figure) for figure in statement.of(QuantityKind.COUNT) if Sense.SENT not in figure.roles)
     for count, time in pairs(counts, times(statement)):
         if time.value:
             yield ratio(count, time, QuantityKind.EVENTS, f"{count.text} in {time.text}")
@@ -296,3 +305,7 @@ def in_other_words(statement: Statement) -> Iterator[str]:
             yield f"{figure.text} = {exactly}{' sustained' if is_long else ''}"
     for part in () if statement.of(QuantityKind.RATE) else rates(statement):
         yield f"{part.text} = {quantity(part.value, part.kind)}{rounding(part.interval, part.kind)}"
+    rate, depth = requests(statement), statement.only(QuantityKind.IN_FLIGHT)
+    if rate is not None and rate.value and depth is not None and not statement.of(QuantityKind.LATENCY):
+        each = ratio(printed(depth), rate, QuantityKind.LATENCY, "")
+        yield f"{rate.text} with {depth.text} in flight = {quantity(each.value, each.kind)} each in the mean"

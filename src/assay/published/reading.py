@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from assay import units
-from assay.published import statement, vocabulary
+from assay.published import printouts, statement, vocabulary
 from assay.published.statement import LABEL_ROLES, ClaimComparison, Leftover, PrintedFigure, Statement, Wire
 from assay.published.vocabulary import NOUNS, UNIT_PATTERNS, WORD, WORDS, Interval, PrintedNumber, QuantityKind, Sense, unit_size
 
@@ -153,7 +153,7 @@ def _word(text: str, start: int) -> Token | None:
 def _glued(text: str, start: int) -> Token | None:
     """`QD32`, `bs=4k`: a word and its number in one."""
     match = _GLUED.match(text, start)
-    role = Sense.BLOCK if match is None or match["depth"] is None else Sense.IN_FLIGHT
+    role = Sense.BLOCK if match is None or match["depth"] is None else Sense.DEPTH
     return None if match is None else Token(start=start, end=match.end(), text=match[0], role=role)
 
 
@@ -168,8 +168,18 @@ def _printed_by_fio(text: str, start: int) -> Token | None:
     is_rate = match["key"] == "IOPS"
     size = Fraction(1000 if is_rate else 1024) ** " kmg".index(match["unit"].lower() or " ")
     kind = QuantityKind.EVENTS if is_rate else QuantityKind.SIZE
-    scaled = number.scaled(size)
+    scaled = number.scaled(size) if is_rate else vocabulary.around(number.value * size, Fraction(0))
     return _figure(text, (start, match.end()), kind, (scaled, scaled), size)
+
+
+def _printed_by_a_tool(text: str, start: int) -> Token | None:
+    """`Failed requests: 3`, `bw=102400KB/s`: a label with its figure."""
+    found = printouts.printout_at(text, start)
+    if found is None:
+        return None
+    if found.kind is None:
+        return Token(start=start, end=found.end, text=text[start : found.end], role=Sense.PLAIN)
+    return _figure(text, (start, found.end), found.kind, (found.number, found.number), found.unit)
 
 
 def _unknown(text: str, start: int) -> Token:
@@ -178,6 +188,7 @@ def _unknown(text: str, start: int) -> Token:
 
 
 _MATCHERS: tuple[Callable[[str, int], Token | None], ...] = (
+    _printed_by_a_tool,
     _wire,
     _clock,
     _quantity,
@@ -391,11 +402,65 @@ def _latencies_and_depths(draft: Draft) -> None:
         (Sense.LATENCY, QuantityKind.TIME, QuantityKind.LATENCY),
         (Sense.PERCENTILE, QuantityKind.TIME, QuantityKind.PERCENTILE),
         (Sense.IN_FLIGHT, QuantityKind.NUMBER, QuantityKind.IN_FLIGHT),
+        (Sense.DEPTH, QuantityKind.NUMBER, QuantityKind.IN_FLIGHT),
     ):
         for place in draft.places(role):
             of = place + 2 if draft.word(place + 1) in OF else place + 1
             if _becomes(draft, (place - 1, of), was, becomes):
                 draft.used.add(place)
+                if role is Sense.DEPTH:
+                    _depth(draft, (place - 1, of))
+
+
+def _depth(draft: Draft, places: tuple[int, int]) -> None:
+    """Mark the number of requests that one client keeps in flight: threads may think between theirs."""
+    for place in places:
+        figure = draft.figures.get(place)
+        if figure is not None and figure.kind is QuantityKind.IN_FLIGHT:
+            draft.figures[place] = replace(figure, roles=figure.roles | {Sense.DEPTH})
+
+
+def _failures(draft: Draft) -> None:
+    """`12479 errors`, `errors: 12479`, `90 % lost`: what failed, and what did not arrive."""
+    counts, share = (QuantityKind.NUMBER, QuantityKind.COUNT), QuantityKind.SHARE
+    for place in draft.places(Sense.FAILED, Sense.LOSS):
+        behind = place + 2 if draft.word(place + 1) in OF else place + 1
+        for near in (place - 1, behind):
+            figure = draft.figures.get(near)
+            if figure is None or figure.kind not in (*counts, share):
+                continue
+            kind = QuantityKind.LOST if figure.kind is share else QuantityKind.FAILED
+            role = frozenset({Sense.LOSS}) if draft.role(place) is Sense.LOSS else frozenset[Sense]()
+            draft.figures[near] = replace(figure, kind=kind, roles=role)
+            draft.used.add(place)
+            break
+
+
+def _sent_and_received(draft: Draft) -> None:
+    """`10000 datagrams sent, 2000 received`."""
+    for place in draft.places(Sense.SENT, Sense.RECEIVED):
+        behind = place + 2 if draft.word(place + 1) in OF else place + 1
+        for near in (place - 1, behind):
+            figure, role = draft.figures.get(near), draft.role(place)
+            if figure is not None and role is not None and figure.kind in (QuantityKind.NUMBER, QuantityKind.COUNT):
+                draft.figures[near] = replace(_exact(figure, QuantityKind.COUNT), roles=frozenset({role}))
+                draft.used.add(place)
+                break
+
+
+SET_LIMITS = {QuantityKind.EVENTS: QuantityKind.OPERATION_LIMIT, QuantityKind.RATE: QuantityKind.RATE_LIMIT}
+
+
+def _set_limits(draft: Draft) -> None:
+    """`limit 10,000 IOPS`, `3000 IOPS provisioned`: what somebody allows, and no result."""
+    for place in draft.places(Sense.LIMIT):
+        behind = place + 2 if draft.word(place + 1) in OF else place + 1
+        for near in (behind, place - 1):
+            figure = draft.figures.get(near)
+            if figure is not None and figure.kind in SET_LIMITS:
+                draft.figures[near] = replace(figure, kind=SET_LIMITS[figure.kind], limit=None)
+                draft.used.add(place)
+                break
 
 
 def _against(draft: Draft) -> None:
@@ -409,11 +474,18 @@ def _against(draft: Draft) -> None:
             continue
         before = [other for other in sorted(draft.figures) if other < place and draft.figures[other].kind in COMPARED]
         behind = [other for other in sorted(draft.figures) if other > place and draft.figures[other].kind in COMPARED]
-        pair = next(((a, b) for b in behind for a in reversed(before) if _comparable(draft.figures[a], draft.figures[b])), None)
+        found = [(a, b) for b in behind for a in reversed(before) if _comparable(draft.figures[a], draft.figures[b])]
+        pair = next((one for one in found if not _is_same_work(draft, *one)), found[0] if found else None)
         if pair is not None:
             draft.comparisons.append((*pair, False))
             _share_unit(draft, *pair)
             draft.used.add(place)
+
+
+def _is_same_work(draft: Draft, first: int, second: int) -> bool:
+    """Return whether a pair is the work that two times have in common: `1008 entries in 2 s against 1008 entries in 8 s`."""
+    one, other = draft.figures[first], draft.figures[second]
+    return one.kind is other.kind and one.kind in (QuantityKind.COUNT, QuantityKind.AMOUNT) and one.value == other.value
 
 
 def _comparable(first: PrintedFigure, second: PrintedFigure) -> bool:
@@ -459,6 +531,9 @@ PASSES: tuple[Callable[[Draft], None], ...] = (
     _products,
     _data_sets,
     _latencies_and_depths,
+    _failures,
+    _sent_and_received,
+    _set_limits,
     _sizes,
     _against,
     _roles,
@@ -475,6 +550,9 @@ LOOSE: dict[Sense, str] = {
     Sense.MEMORY: "no amount next to it",
     Sense.LATENCY: "no time next to it",
     Sense.PERCENTILE: "no time next to it",
+    Sense.FAILED: "no number next to it",
+    Sense.LOSS: "no number next to it",
+    Sense.LIMIT: "no rate next to it",
 }
 """Words that mean nothing where nothing was done with them, and why."""
 

@@ -61,10 +61,27 @@ class Wire:
         return self.link.count * float(named[1]) * {"G": 1e9, "M": 1e6}[named[2]] / 8
 
 
+_GBIT = r" ?Gb(?:it)?(?:/s|ps)?"
+_ALSO: Mapping[str, str] = {
+    "USB-2.0": r"USB[- ]?2|Hi-?Speed USB",
+    "USB-3.0": rf"USB[- ]?3\.[12] Gen ?1(?!\d)|USB[- ]?3(?!\.[12])|SuperSpeed USB|USB 5{_GBIT}",
+    "USB-3.1": rf"USB[- ]?3\.[12] Gen ?2(?![x\d])|USB 10{_GBIT}",
+    "USB-3.2": rf"USB[- ]?3\.2 Gen ?2x2|USB 20{_GBIT}",
+    "SATA-1": rf"SATA[- ]?I(?!I)|SATA 1\.5{_GBIT}|SATA-?150",
+    "SATA-2": rf"SATA[- ]?II(?!I)|SATA 3(?:\.0)?{_GBIT}|SATA-?300",
+    "SATA-3": rf"SATA[- ]?III|SATA 6(?:\.0)?{_GBIT}|SATA-?600|6{_GBIT} SATA",
+    **{f"PCIe-{generation}": rf"PCI(?:e|-E|[ -]Express)[- ]?(?:Gen[- ]?)?{generation}" for generation in range(1, 6)},
+}
+"""Other names under which links are sold: generations in Roman figures, by their signalling rate, by `Gen`."""
+
+
 def _spelled(name: str) -> str:
-    """Return the ways in which a name is written: `SATA-3`, `SATA 3`, `1 GbE`."""
+    """Return the ways in which a name is written: `SATA-3`, `SATA 3`, `SATA III`, `1 GbE`."""
     dashed = re.escape(name).replace(r"\-", "[- ]?")
-    return re.sub(r"^(\d+(?:\\\.\d+)?)(?=[A-Za-z])", r"\1 ?", dashed)
+    if name.startswith("USB-3."):
+        dashed += r"(?! ?Gen)"
+    also = f"|{_ALSO[name]}" if name in _ALSO else ""
+    return re.sub(r"^(\d+(?:\\\.\d+)?)(?=[A-Za-z])", r"\1 ?", dashed) + also
 
 
 _COUNT = rf"(?:(?P<count>\d{{1,4}})\s*[x×*]\s*|(?P<word>{'|'.join(COUNT_WORDS)})(?:\s*[x×*])?\s+)?"
@@ -89,7 +106,7 @@ _BY_RATE = re.compile(
     r"(?:line|circuit|WAN|connection|uplink|links?|paths?|ports?)(?![A-Za-z0-9_])",
     re.ASCII,
 )
-_RATE_BEFORE = re.compile(rf"\d\s*(?P<rate>{UNIT_PATTERNS[QuantityKind.RATE].pattern})(?:\s+[a-z]{{1,12}})?\s+$", re.ASCII)
+_RATE_BEFORE = re.compile(rf"\d\s*(?P<rate>{UNIT_PATTERNS[QuantityKind.RATE].pattern})(?:\s+[A-Za-z]{{1,12}})?\s+$", re.ASCII)
 _CROSSED = re.compile(
     r"(?:over|across|through|via)\s+(?:an?\s+|the\s+)?(?:(?:link|line|path|circuit|connection|uplink|port)\s+of\s+)?"
     rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)(?:\s*(?P<rate>{UNIT_PATTERNS[QuantityKind.RATE].pattern})(?![A-Za-z0-9_])|(?=\s*(?:$|[,;])))",

@@ -36,6 +36,10 @@ class QuantityKind(StrEnum):
     IN_FLIGHT = "in flight"
     SHARE = "share"
     TURNS = "rotation"
+    FAILED = "failed"
+    LOST = "lost"
+    OPERATION_LIMIT = "limit of operations"
+    RATE_LIMIT = "limit of the rate"
     NUMBER = "number"
 
 
@@ -55,6 +59,10 @@ BASES: Mapping[QuantityKind, str] = {
     QuantityKind.SHARE: "share",
     QuantityKind.TURNS: "1/s",
     QuantityKind.NUMBER: "",
+    QuantityKind.FAILED: "count",
+    QuantityKind.LOST: "share",
+    QuantityKind.OPERATION_LIMIT: "1/s",
+    QuantityKind.RATE_LIMIT: "bytes/s",
 }
 
 
@@ -89,6 +97,13 @@ class Sense(StrEnum):
     LATENCY = "time of one request"
     PERCENTILE = "time that most requests do not exceed"
     IN_FLIGHT = "requests at a time"
+    DEPTH = "requests that one client keeps in flight"
+    FAILED = "operations that failed"
+    LOSS = "what did not arrive"
+    SENT = "sent"
+    RECEIVED = "received"
+    LIMIT = "limit that somebody set"
+    REORDERED = "requests were sorted or merged"
 
 
 BYTES: Mapping[str, Fraction] = {
@@ -140,6 +155,8 @@ NOUNS: Mapping[str, Sense | None] = {
     **dict.fromkeys(("write", "writes", "create", "creates"), Sense.WRITE),
     **dict.fromkeys(("op", "ops", "operation", "operations", "request", "requests", "I/O", "I/Os", "IOs"), None),
     **dict.fromkeys(("transaction", "transactions", "file", "files", "object", "objects"), None),
+    **dict.fromkeys(("entry", "entries", "search", "searches", "query", "queries", "message", "messages"), None),
+    **dict.fromkeys(("packet", "packets", "datagram", "datagrams", "key", "keys", "row", "rows", "document", "documents"), None),
 }
 """What operations are called where they are counted, with what they do where that is said."""
 
@@ -148,7 +165,8 @@ _WORDS: Mapping[Sense, str] = {
     Sense.PLAIN: "a | an | the | of | in | on | with | at | by | is | was | are | were | for | and | it | this | that"
     " | through | via | = | / | using | does | do | did | gives | gave | reaches | reached | took | takes | lasts"
     " | lasted | run | runs | ran | test | benchmark | size | rate | speed | throughput | bandwidth | transfer"
-    " | transferred | frames | I/O | link | links | path | paths | port | ports | one way | one direction | machine",
+    " | transferred | frames | I/O | UDP | TCP | completed | copied"
+    " | link | links | path | paths | port | ports | one way | one direction | machine",
     Sense.AGAINST: "against | vs. | vs | versus | compared with | compared to | instead of | -> | →",
     Sense.FROM: "from",
     Sense.TO: "to | - | – | — | ..",
@@ -177,7 +195,15 @@ _WORDS: Mapping[Sense, str] = {
     Sense.PERCENTILE: "p50 | p90 | p95 | p99 | p99.9 | p99.99 | p999 | median latency | 95th percentile | 99th percentile"
     " | p99 latency | p95 latency | p99.9 latency",
     Sense.IN_FLIGHT: "clients | client | threads | thread | workers | readers | writers | processes | jobs"
-    " | streams | queue depth | depth | iodepth | numjobs | QD",
+    " | streams | numjobs | parallel clients | concurrent clients | connections",
+    Sense.DEPTH: "queue depth | depth | iodepth | QD",
+    Sense.FAILED: "errors | error | failures | failed | failing | timeouts | timed out | rejected | refused",
+    Sense.LOSS: "lost | dropped | loss | packet loss | not received",
+    Sense.SENT: "sent | transmitted",
+    Sense.RECEIVED: "received | arrived | delivered",
+    Sense.LIMIT: "limit | limited to | limited | capped at | cap | quota | provisioned | throttled to"
+    " | disk of up to | disk of at most",
+    Sense.REORDERED: "reordered | sorted | merged | reordering | NCQ | elevator",
 }
 WORDS: Mapping[str, Sense] = {word.strip().lower(): role for role, listed in _WORDS.items() for word in listed.split(" | ")}
 

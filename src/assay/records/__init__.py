@@ -131,6 +131,7 @@ from assay.records.run import (
     Run,
     SteadyState,
     StopRule,
+    Unfinished,
 )
 from assay.records.scaling import (
     ArmOrder,
@@ -147,4 +148,4 @@ from assay.records.scaling import (
     Shape,
     Use,
 )
-from assay.records.watched import OpenedFile, Stream, TreeAccount, Watched
+from assay.records.watched import FileGrowth, OpenedFile, OtherKinds, Stream, TreeAccount, Watched

@@ -92,6 +92,22 @@ class PhasePlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Unfinished:
+    """Operations of one client that were under way when its phase ended, and were given up without an answer."""
+
+    count: int
+    from_ns: int
+    """When the first of them began."""
+    waited_ns: int
+    """The sum of their waits until they were given up, each at least its latency."""
+    longest_ns: int
+
+    def waited_until(self, at_ns: int) -> int:
+        """The sum of their waits up to a time; all were given up at one time."""
+        return max(0, self.waited_ns - self.count * max(0, self.from_ns + self.longest_ns - at_ns))
+
+
+@dataclass(frozen=True, kw_only=True)
 class OperationTotal:
     """What one client did of one operation in one phase, as the engine counted it."""
 
@@ -107,6 +123,8 @@ class OperationTotal:
     sampled_count: int = 0
     sampled_ns: int = 0
     """Every 64th operation stamped twice, independently of the rate: for Little's law (L07)."""
+    unfinished: Unfinished | None = None
+    """None where all came to their end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,6 +236,18 @@ class Client:
     """Of records that were appended or looked for."""
     printed: Printed | None = None
     """Of an external command; None for our own engines, and in runs of before it was kept."""
+    ends_ns: int | None = None
+    """When time was to end its work; None where an amount did, and in runs of before it was kept."""
+
+    @property
+    def until_ns(self) -> int:
+        """Until when it was at work: its last completion, or the end of its time where that is later."""
+        return self.until(self.last_ns)
+
+    def until(self, last_ns: int) -> int:
+        """Until when it did what was last completed then: what does not end has its time, too."""
+        ended = self.ends_ns if self.stopped_by == "time" and self.ends_ns is not None else last_ns
+        return max(last_ns, ended)
 
     @property
     def places(self) -> int:
@@ -303,7 +333,7 @@ class Phase:
     start_ns: int
     """T, relative to T0."""
     end_ns: int
-    """Last completion of the last client."""
+    """Until when the last client was at work."""
     stop: StopRule
     flush_in_clock: bool
     clients: tuple[Client, ...]

@@ -8,6 +8,21 @@ from assay.records.place import Place
 
 
 @dataclass(frozen=True, kw_only=True)
+class OtherKinds:
+    """What a tree moved that is of no file: through pipes and sockets, from devices of characters."""
+
+    read_bytes: int = 0
+    """Of what its calls of read(2) read."""
+    device_bytes: int = 0
+    """Of these from devices of characters, such as /dev/zero."""
+    received_bytes: int | None = None
+    sent_bytes: int | None = None
+    """Through sockets, by whatever call, without what processes of the tree sent each other; None where nobody counted."""
+    unsure_bytes: int = 0
+    """Read of a file again, or through a socket: nobody counted which."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TreeAccount:
     """What a command's whole process tree used, as the kernel charged it.
 
@@ -36,8 +51,14 @@ class TreeAccount:
     lost: int = 0
     """How many were seen to exist and could not be collected; any makes the totals a lower bound."""
     lost_reason: str | None = None
-    channel_bytes: int | None = None
-    """Of what was read what processes of the tree wrote to each other (pipes, sockets); None where nobody can tell."""
+    own_read_bytes: int = 0
+    """What its programs made storage read of themselves (libraries), which `read_bytes` does not have."""
+    doubtful_read_bytes: int = 0
+    """Of `read_bytes` what may be of further program files, whose former state is not known."""
+    beside_data_read_bytes: int = 0
+    """Of the doubtful ones on disks that hold data, too."""
+    kinds: OtherKinds | None = None
+    """What it moved that is of no file; None where nobody can tell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +76,26 @@ class OpenedFile:
     cached_before_bytes: int | None
     """In the page cache before the command ran; None for files that were not known to be touched by then."""
     cached_after_bytes: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileGrowth:
+    """A file that the command made or made longer, and what of it is no data of its own after the drain."""
+
+    path: str
+    bytes: int
+    hole_bytes: int = 0
+    unwritten_bytes: int = 0
+    """Allocated and never written."""
+    shared_bytes: int = 0
+    """In extents of other files, too."""
+    linked_bytes: int = 0
+    """Of a file that was there before and got a further or another name."""
+
+    @property
+    def empty_bytes(self) -> int:
+        """How much longer it is without data."""
+        return min(self.bytes, self.hole_bytes + self.unwritten_bytes + self.shared_bytes + self.linked_bytes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +142,8 @@ class Watched:
     account: TreeAccount | None
     account_missing: str | None
     files: tuple[OpenedFile, ...]
+    grown: tuple[FileGrowth, ...] = ()
+    """Files that were made, made longer or named anew, as far as their former size is known."""
     files_missing: str | None
     """Why it is not known which files were touched, or not of all."""
     drain_ns: int | None
@@ -113,5 +156,7 @@ class Watched:
     """What the watcher itself used of the processor until the end of the drain."""
     is_connected: bool = False
     """Whether a process of it was seen with a connection to another machine."""
+    holds_socket: bool = False
+    """Whether a process of it was seen with a socket."""
     lived: tuple[Lived, ...] = ()
     """The calls that were asked for, by their starts; none where they were too short to be met."""

@@ -91,7 +91,7 @@ def runs_on(case: TrialCase, seen: Observations, host: str, cpu: str) -> Iterato
 def threads(case: TrialCase) -> Iterator[tuple[str, float]]:
     """Which end, and the share of the time that it could run in which its mean or busiest worker ran."""
     for one in (*case.phase.clients, *case.phase.servers):
-        lasted = one.last_ns - one.first_ns
+        lasted = one.until_ns - one.first_ns
         seen = (case.everywhere or case.observations).on(one.host)
         if lasted <= 0 or one.cost is None or case.phase.values:
             continue

@@ -108,7 +108,7 @@ def together(case: TrialCase, report: ReportedSum) -> tuple[float, float]:
 def spans_of(case: TrialCase) -> Sequence[tuple[int, int]]:
     """When each program that did this operation started and ended, in ns."""
     done = measures.client_operations(case.phase, case.measure.operation)
-    return [(client.first_ns, client.last_ns) for client in ([one for one, _ in done] or case.phase.clients)]
+    return [(client.first_ns, client.until_ns) for client in ([one for one, _ in done] or case.phase.clients)]
 
 
 def whole_s(case: TrialCase) -> float:

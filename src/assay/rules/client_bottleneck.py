@@ -216,7 +216,7 @@ def most(case: TrialCase, layer: str, metric: str) -> float | None:
 def busiest(case: TrialCase, client: Client) -> tuple[float, float] | None:
     """Least shares of the time a client's busiest thread ran and was ready; None if the time is too short."""
     drain_ns = case.phase.drain_ns if figures.charges_drain(case.phase, case.measure) else 0
-    lasted = client.last_ns - client.first_ns + (drain_ns or 0)
+    lasted = client.until_ns - client.first_ns + (drain_ns or 0)
     if lasted < case.thresholds["seconds"] * 1e9:
         return None
     threads = 1 if case.phase.values else max(1, client.workers)
@@ -233,7 +233,7 @@ def most_of_one_thread(case: TrialCase) -> float | None:
         return None
     drain_ns = case.phase.drain_ns if figures.charges_drain(case.phase, case.measure) else 0
     spent = [
-        min(1.0, cost.processor_ns(one.cost) / max(1, one.last_ns - one.first_ns + (drain_ns or 0)))
+        min(1.0, cost.processor_ns(one.cost) / max(1, one.until_ns - one.first_ns + (drain_ns or 0)))
         for one in several
         if one.cost is not None
     ]

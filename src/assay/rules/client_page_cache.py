@@ -33,6 +33,8 @@ The rule does not see caches below the client: a loop device's image (T03), a se
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import fuse, ladder, served, traced
@@ -64,17 +66,31 @@ def check(case: TrialCase) -> Finding:
         lacking = "Bytes read from storage" if requested else "Requested bytes"
         return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown, so cache hits cannot be separated from reads.")
     limit = case.thresholds["hit_share"]
+    read = of_data(case, read)
     if read.raw_bytes >= (1 - limit) * requested and read.other_processes_bytes > limit * requested:
         statement = f"{read.device}: too much I/O of other processes to separate cache hits from reads."
         return found(RULE, case, State.UNVERIFIED, statement, observed={"other_processes_bytes": read.other_processes_bytes})
     hits = hit_share(case, read.raw_bytes, requested)
-    if hits > limit and case.phase.values and (unsure := unknown_mount(case, requested)) is not None:
-        return found(RULE, case, State.UNVERIFIED, unsure, observed=figures(case, hits, requested))
-    if is_guess(case) and (unsure := uncounted(case, hits, requested)) is not None:
+    unsure = doubtful(case, read, requested) or (uncounted(case, hits, requested) if is_guess(case) else None)
+    if unsure is not None:
         return found(RULE, case, State.UNVERIFIED, unsure, observed=figures(case, hits, requested))
     if case.claim.tier is Tier.CLIENT_CACHE or case.claim.regime is Regime.WARM:
         return from_memory(case, hits, requested)
-    return served_from_cache(case, hits, requested) if hits > limit else from_below(case, read.raw_bytes, requested)
+    return served_from_cache(case, hits, requested) if hits > limit else from_below(case, read, requested)
+
+
+def of_data(case: TrialCase, read: ladder.LadderStep) -> ladder.LadderStep:
+    """What a command made storage read of its data: no more than their devices delivered. The rest is of files elsewhere."""
+    device = ladder.highest_device(case.phase, case.observations, Direction.READ)
+    if not case.phase.values or device is None or served.server(case.run) is not None or device.raw_bytes >= read.raw_bytes:
+        return read
+    return replace(read, raw_bytes=device.raw_bytes, bytes=min(read.bytes, device.raw_bytes))
+
+
+def sure_bytes(case: TrialCase, read: ladder.LadderStep) -> float:
+    """Of what a command made storage read what is surely of its data, and of no program file beside them."""
+    doubtful = sum(one.value[-1] for one in ladder.gauges(case.phase, case.observations, "process", "doubtful_read_bytes"))
+    return max(0.0, read.raw_bytes - doubtful)
 
 
 def is_of_memory(case: TrialCase) -> bool:
@@ -94,7 +110,7 @@ def through_user_space(case: TrialCase, requested: float, seen: fuse.Behind) -> 
     if is_of_memory(case) and (storage > little or not was_asked):
         return from_memory(case, 1 - share if storage > little else 1.0, requested)
     if storage >= (1 - case.thresholds["hit_share"]) * requested:
-        return from_below(case, storage, requested)
+        return found(RULE, case, State.PASS, f"No cache answered: {where[:1].lower()}{where[1:]} {read}.", observed=observed)
     unsure = None
     if is_of_memory(case):
         unsure = f"{where} was asked, so the page cache of the client did not answer all."
@@ -109,6 +125,15 @@ def through_user_space(case: TrialCase, requested: float, seen: fuse.Behind) -> 
         return from_user_space(case, text, share, observed, "read from a cache of the process behind the mount")
     text = f"{where} was hardly asked ({seen.calls:,.0f} calls), and {read}: the page cache of the mount answered."
     return from_user_space(case, text, share, observed, "warm read: page-cache bandwidth")
+
+
+def doubtful(case: TrialCase, read: ladder.LadderStep, requested: float) -> str | None:
+    """Why a command's storage reads may be of other files, or its data of other mounts; None if they are not."""
+    limit, hits = case.thresholds["hit_share"], hit_share(case, read.raw_bytes, requested)
+    if hits <= limit < hit_share(case, sure_bytes(case, read), requested):
+        own = measures.in_bytes(read.raw_bytes - sure_bytes(case, read))
+        return f"Storage read {own} that may be of the command's own program files, so cache hits cannot be excluded."
+    return unknown_mount(case, requested) if hits > limit and case.phase.values else None
 
 
 def unknown_mount(case: TrialCase, requested: float) -> str | None:
@@ -269,11 +294,12 @@ def shares(hits: float) -> str:
     return f"{measures.percent(hits)} memory and {measures.percent(1 - hits)} storage"
 
 
-def from_below(case: TrialCase, read: float, requested: float) -> Finding:
+def from_below(case: TrialCase, step: ladder.LadderStep, requested: float) -> Finding:
     """No hits: a pass, unless some may hide in what was read beyond what was requested; the resident share is named."""
-    hits, resident = hit_share(case, read, requested), case.phase.cached_share_before
+    read, resident = step.raw_bytes, case.phase.cached_share_before
+    hits = hit_share(case, read, requested)
     before = "" if resident is None else f"; {measures.percent(resident)} of the data in memory before the clock"
-    if may_hide_hits(case, read, requested):
+    if may_hide_hits(case, sure_bytes(case, step), requested):
         got, wanted = (measures.in_bytes(count) for count in (read, requested))
         hidden = "cache hits may hide behind whole pages of small files and read-ahead."
         statement = f"Storage read {got} for {wanted} requested{before}: {hidden}"

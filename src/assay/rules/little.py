@@ -115,7 +115,7 @@ def out_of_balance(case: TrialCase, balance: Balance, account: str, observed: di
 def balance_of(case: TrialCase) -> Balance | None:
     """The time of the phase over all its operations; None where the clients' time has no length."""
     clients = [client for client in case.phase.clients if any(total.count for total in client.operations)]
-    available = float(sum(places(client) * (client.last_ns - client.first_ns) for client in clients))
+    available = float(sum(places(client) * (client.until_ns - client.first_ns) for client in clients))
     if available <= 0:
         return None
     pairs = [(client, total) for client in clients for total in measures.outermost(case.phase, client)]
@@ -125,6 +125,12 @@ def balance_of(case: TrialCase) -> Balance | None:
     independent = 3 * error < available and not (preempted(case, clients, pairs) or stamped(case, pairs))
     spent = (pair[1].count * sampled_ns(*pair) / pair[1].sampled_count if independent else pair[1].busy_ns for pair in pairs)
     waiting = float(sum(held(case, *pair) * ns for pair, ns in zip(pairs, spent, strict=True)))
+    waiting += sum(
+        total.unfinished.waited_until(client.until_ns)
+        for client in clients
+        for total in client.operations
+        if total.unfinished is not None
+    )
     thinking = sum(thinking_ns(case, client) for client in clients)
     return Balance(
         places=sum(places(client) for client in clients),

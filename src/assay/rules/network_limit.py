@@ -6,7 +6,8 @@ With several load hosts each of them has its own bytes and its own link, and all
 - From `used_share` on the network is the limit.
 - More than `sent_again_share` of at least `least_segments` TCP segments retransmitted without prior arrival: packets are lost.
   Segments that the receiver reports as duplicates (DSACK) do not count.
-  Two ends of Assay have these counts for each connection (TCP_INFO), foreign ends in the server's network namespace.
+  Two ends of Assay have these counts for each connection (TCP_INFO), foreign ends in the server's network namespace. Over the
+  loopback the latter are those of other connections, so they name no limit.
 
 It qualifies tier = device and bounds it; other claims get a note with the limiter.
 TCP window waits and drops inside the card are not read.
@@ -41,7 +42,7 @@ def check(case: TrialCase) -> Finding:
     if link is not None and link.share >= case.thresholds["used_share"]:
         full = f"{name} {measures.percent(link.share)} full ({measures.with_unit(link.rate, Unit.BYTES_PER_S)} {link.counted})"
         return limited(case, f"{full}: the network was the limit.", f"limited by {name}", observed)
-    if again is not None and again > case.thresholds["sent_again_share"]:
+    if again is not None and again > case.thresholds["sent_again_share"] and not is_of_others(case):
         limit = measures.percent(case.thresholds["sent_again_share"])
         lost = f"TCP retransmitted {measures.percent(again)} of its segments (limit {limit})"
         return limited(case, f"{lost}: packet loss on the path to the server.", "limited by packet loss", observed)
@@ -89,6 +90,13 @@ def stays(case: TrialCase) -> bool:
     """Whether the way of no client leaves its machine."""
     kinds = {case.observations.fact(served.KIND_FACT, host=host) for host in case.phase.load_hosts or (None,)}
     return case.beyond is None and kinds <= {"loopback", "virtual"}
+
+
+def is_of_others(case: TrialCase) -> bool:
+    """Whether retransmissions cannot be the load's: the loopback loses nothing, and its namespace has other connections."""
+    kinds = {case.observations.fact(served.KIND_FACT, host=host) for host in case.phase.load_hosts or (None,)}
+    own = connections.sums((*case.phase.clients, *case.phase.servers), ("segments_out",))
+    return own is None and case.beyond is None and kinds == {"loopback"}
 
 
 def sent_again(case: TrialCase) -> float | None:

@@ -71,7 +71,7 @@ def server_side(case: TrialCase) -> Iterator[tuple[str, float]]:
 
 def busy(case: TrialCase, client: Client) -> float | None:
     """Mean share of its time that a client's threads ran or were ready; None without its report."""
-    lasted = (client.last_ns - client.first_ns) * max(1, client.workers)
+    lasted = (client.until_ns - client.first_ns) * max(1, client.workers)
     if client.cost is None or lasted <= 0:
         return None
     every = case.observations.over_time(case.phase.name, "process", "run_delay_ns", f"pid:{client.pid}")

@@ -5,7 +5,8 @@ wire has a device behind it (/sys/class/net/X/device). A client in a network nam
 Two hosts with equal boot ids are one machine. Between two machines a bond, a bridge or a tunnel leaves the machine too.
 - path = wire: invalid if the path stays on this machine, or if less than `wire_share` of the clients' bytes passed the
   interface.
-- path = loopback: pass on this machine, qualified if the path leaves it.
+- path = loopback: pass on this machine if the bytes passed the interface (`wire_share`), else invalid. It is qualified if the
+  path leaves the machine.
 - path = emulated: pass if the bytes passed the lab's own line (target `line`), invalid over the loopback or a device, else
   unverified. A line under path = wire is invalid.
 - No claim: a note if the path stays on this machine.
@@ -157,7 +158,13 @@ def is_one_machine(case: TrialCase) -> bool | None:
 
 def one_machine(case: TrialCase, way: ClientRoute | None) -> Finding:
     """Two hosts of the experiment with one boot id."""
-    observed = {"interface": way.interface if way else None, "kind": way.kind if way else None}
+    carried = None if way is None else passed(case, way, crosses=True) or passed(case, way, crosses=False)
+    observed: dict[str, float | str | None] = {
+        "interface": way.interface if way else None,
+        "kind": way.kind if way else None,
+        "passed_bytes": carried,
+        "payload_bytes": payload(case),
+    }
     text = f"Load host {case.host} and the target's host are one machine (equal boot ids), so nothing left this machine"
     return stayed(case, text, observed)
 
@@ -184,9 +191,9 @@ def payload(case: TrialCase) -> float | None:
 
 
 def stayed(case: TrialCase, way: str, observed: Figures) -> Finding:
-    """The bytes stayed on the machine: a pass where that is claimed, decisive where a wire is."""
+    """The bytes stayed on the machine: a pass where that is claimed and they were counted, decisive where a wire is."""
     if case.claim.path is Path.LOOPBACK:
-        return found(RULE, case, State.PASS, f"{way}, as claimed.", observed=observed)
+        return claimed_loopback(case, way, observed)
     return found(
         RULE,
         case,
@@ -196,6 +203,24 @@ def stayed(case: TrialCase, way: str, observed: Figures) -> Finding:
         observed=observed,
         relabel=SAME_HOST,
     )
+
+
+def claimed_loopback(case: TrialCase, way: str, observed: Figures) -> Finding:
+    """A loopback is claimed, and the way is one: whether the clients' bytes passed it."""
+    carried, data, share = observed["passed_bytes"], observed["payload_bytes"], case.thresholds["wire_share"]
+    if not isinstance(carried, float):
+        if case.phase.servers:  # both ends are Assay's, and each counts its own connections
+            return found(RULE, case, State.PASS, f"{way}, as claimed.", observed=observed)
+        statement = f"{way}; whether their bytes passed it was not counted."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    if isinstance(data, float) and carried < share * data:
+        statement = (
+            f"Loopback claimed, but {in_bytes(carried)} of the clients' {in_bytes(data)} passed {observed['interface']}"
+            f" (limit {measures.percent(share)}). A cache answered, or the directory is no mount of this server."
+        )
+        outside = f"traffic outside {observed['interface']}"
+        return found(RULE, case, State.FAIL, statement, observed=observed, relabel=outside)
+    return found(RULE, case, State.PASS, f"{way}, as claimed.", observed=observed)
 
 
 RULE = Rule(

@@ -143,7 +143,7 @@ def offered(case: TrialCase) -> Offer | None:
     loads = [client.load for client in clients if client.load is not None]
     operations = (one for client in clients for one in client.operations)  # a flush follows the one before it at once
     done = sum(one.count for one in operations if case.phase.directions.get(one.operation) is not Direction.FLUSH)
-    seconds = (max(client.last_ns for client in clients) - case.phase.start_ns) / 1e9
+    seconds = (max(client.until_ns for client in clients) - case.phase.start_ns) / 1e9
     if not done or seconds <= 0:
         return None
     rate = knob(case, "rate")

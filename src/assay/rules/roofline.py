@@ -4,10 +4,14 @@ Limits come from the target (a throttled disk) or the experiment's [limits] (a r
 The file links.toml has line rates, coding and framing.
 The same trial may have measured the layers below a client, with `side = "path"` and `side = "server"`.
 These are limits too: the path from memory to memory, and the same operation in the server's own data.
+A path that the lab made between clients and server is a limit of each figure in bytes, in the direction of the bytes.
 A block throttle grants slices of 100 ms, so it is allowed `declared_share` of L plus `burst_s` x L / T. Links and declared
 rates are allowed `above_share`, measured ones `measured_share`.
 - Above the limit: a device or wire claim is invalid, other claims get a note. A ratio of 8, 2, 1.25, 1.1, 1.074, 1.049 or 1.024
   names the mistaken unit.
+- Above the rate of the lab's own path: claims of the server, of durability or of a path are invalid. So are figures that count
+  the flush. Other figures are at most the rate of the path; a claim of the client's cache gets a note.
+- A figure that counts the flush (`synced_bytes_per_s`) above the limit of a device is at most that limit.
 - Above a measured limit: the two figures contradict each other, and the client's is qualified.
 - From `at_limit_share` on: pass, and the label names the limiter.
 - The limit of a switch port (SNMP) is also held against what the port counted in its busier direction.
@@ -23,13 +27,33 @@ from collections.abc import Iterator
 
 from assay import links, measures
 from assay.catalogue import About, Rule, TrialCase
+from assay.evidence import line_ways, served
 from assay.measures import limits, stood_on
 from assay.measures.limits import Credit, LimitUse
-from assay.records import Bound, Finding, Limiter, LimiterKind, Meaning, Path, Scope, Severity, State, Tier, WorkSide
+from assay.records import (
+    Action,
+    Bound,
+    Direction,
+    Durability,
+    Finding,
+    Limiter,
+    LimiterKind,
+    Meaning,
+    Path,
+    Scope,
+    Severity,
+    State,
+    Tier,
+    WorkSide,
+)
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import Figures, found, knob
 from assay.units import Unit
 
+SYNCED = "synced_bytes_per_s"
+"""The figure that counts the time until both ends are flushed."""
+WAYS = {Direction.WRITE: "up", Direction.READ: "down"}
+"""What a client does -> in which direction of a path its bytes go."""
 NAMED = {WorkSide.PATH: "the path", WorkSide.SERVER: "the server's storage"}
 
 
@@ -67,16 +91,27 @@ def check(case: TrialCase) -> Finding:
     return found(RULE, case, State.PASS, f"{use}: that is the limiter.", observed=observed, relabel=limited, limiter=limiter)
 
 
-def disproves(case: TrialCase, line: LimitUse) -> bool:
-    """Whether more than this limit permits would disprove the claim."""
-    return not (line.by_device or line.measured) and (case.claim.tier is Tier.DEVICE or case.claim.path is Path.WIRE)
+def severity_of(case: TrialCase, line: LimitUse) -> Severity:
+    """How much it says that more passed than this limit permits."""
+    claim = case.claim
+    if line.by_device:
+        return Severity.NOTES
+    if line.measured:
+        return Severity.QUALIFIES
+    if line.of_path:
+        kept = claim.durability in (Durability.ACKED, Durability.STABLE_MEDIA) or case.measure.figure == SYNCED
+        if kept or claim.path is not None or claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE):
+            return Severity.INVALIDATES
+        return Severity.NOTES if claim.tier is Tier.CLIENT_CACHE else Severity.QUALIFIES
+    if claim.tier is Tier.DEVICE or claim.path is Path.WIRE:
+        return Severity.INVALIDATES
+    return Severity.QUALIFIES if case.measure.figure == SYNCED else Severity.NOTES
 
 
 def weight(case: TrialCase, line: LimitUse) -> int:
     """How much it says that a limit is broken: 0 where it is not, then a note, a qualified claim, a disproved one."""
-    if line.rate <= line.allowed:
-        return 0
-    return 3 if disproves(case, line) else 2 if line.measured else 1
+    gravest = list(reversed(Severity))
+    return 0 if line.rate <= line.allowed else 1 + gravest.index(severity_of(case, line))
 
 
 def above(case: TrialCase, line: LimitUse, use: str, observed: Figures) -> Finding:
@@ -85,18 +120,19 @@ def above(case: TrialCase, line: LimitUse, use: str, observed: Figures) -> Findi
         return contradicted(case, line, f"{use} (allowed {measures.with_unit(line.allowed, line.unit)}).", observed)
     mistake = links.unit_mistake(line.share, case.thresholds["unit_share"])
     hint = f" The ratio {line.share:.3g} is that of {mistake}." if mistake else ""
-    wrong = disproves(case, line)
+    why = "the bytes came later, or from the client's cache" if line.of_path else "memory, compression or wrong units"
     return found(
         RULE,
         case,
         State.FAIL,
         f"{use} (allowed {measures.with_unit(line.allowed, line.unit)}).{hint}",
-        severity=Severity.INVALIDATES if wrong else Severity.NOTES,
+        severity=severity_of(case, line),
         observed=observed,
         threshold={"allowed": line.allowed},
         bound=None if line.by_device else Bound(low=None, high=line.allowed, unit=line.unit),
-        relabel=None if line.by_device else f"faster than {line.name} can be: memory, compression or wrong units",
+        relabel=None if line.by_device else f"faster than {line.name} can be: {why}",
         evidence=("counters of the port" if line.by_device else "L0 engine", "declared limit"),
+        advice=OF_PATH if line.of_path else RULE.advice,
     )
 
 
@@ -124,7 +160,7 @@ def lines(case: TrialCase) -> Iterator[LimitUse]:
         return
     direction = case.phase.directions[case.measure.operation]
     bytes_per_s = case.phase.values.get(f"{case.measure.operation}.bytes_per_s", window.bytes / window.seconds)
-    if case.measure.figure == "bytes_per_s" and case.value is not None:
+    if case.measure.figure in ("bytes_per_s", SYNCED) and case.value is not None:
         bytes_per_s = case.value
     unmerged = bool(knob(case, "direct"))  # the page cache merges and splits operations
     rates = (bytes_per_s or None, window.count / window.seconds if unmerged else None)
@@ -133,6 +169,18 @@ def lines(case: TrialCase) -> Iterator[LimitUse]:
         yield from limits.uses(limit, rates, window.seconds, slices)
     above = Credit(share=case.thresholds["above_share"])
     yield from ports(case, bytes_per_s)
+    path = made_path(case)
+    if path is not None and bytes_per_s:
+        credit = Credit(share=case.thresholds["above_share"], burst_s=case.thresholds["burst_s"])
+        yield LimitUse(
+            name=path[0],
+            per_s=path[1],
+            rate=bytes_per_s,
+            seconds=window.seconds,
+            unit=Unit.BYTES_PER_S,
+            credit=credit,
+            of_path=True,
+        )
     for name, per_s in declared(case) if bytes_per_s else ():
         yield LimitUse(name=name, per_s=per_s, rate=bytes_per_s, seconds=window.seconds, unit=Unit.BYTES_PER_S, credit=above)
     measured = Credit(share=case.thresholds["measured_share"])
@@ -146,6 +194,32 @@ def lines(case: TrialCase) -> Iterator[LimitUse]:
             credit=measured,
             measured=True,
         )
+
+
+def made_path(case: TrialCase) -> tuple[str, float] | None:
+    """The paths that the lab made between clients and server, and the most that they let through in the direction of the bytes.
+
+    None without one, and where one of them has no limit at a time of the phase.
+    """
+    names = served.line(case.phase, case.observations, case.host)
+    way = WAYS.get(case.direction) if case.direction is not None else None
+    if names is None or way is None:
+        return None
+    rates = [highest_rate(case, name, way) for name in names.split(", ")]
+    known = [rate for rate in rates if rate is not None]
+    return (f"path {names}", sum(known)) if len(known) == len(rates) else None
+
+
+def highest_rate(case: TrialCase, path: str, way: str) -> float | None:
+    """The highest rate that one path had in this phase, with the events that changed it; None without a limit."""
+    stated = line_ways.fact(case.observations, path, way, "bytes_per_s", case.host)
+    changed = [
+        event.rate_bytes_per_s
+        for spec in case.experiment.workloads
+        for event in spec.events
+        if event.action is Action.RATE and event.on == path and case.phase.name == f"{spec.name}.{event.phase}"
+    ]
+    return None if stated is None or None in changed else max((stated, *(one for one in changed if one is not None)))
 
 
 def measured_below(case: TrialCase) -> Iterator[tuple[str, float]]:
@@ -183,6 +257,11 @@ def ports(case: TrialCase, bytes_per_s: float) -> Iterator[LimitUse]:
             if use is not None and case.thresholds["own_share"] * use.rate <= bytes_per_s <= use.rate * use.credit.share:
                 yield use
 
+
+OF_PATH = (
+    "The bytes had not passed the path when the clock stopped, or a cache of the client answered. Let the client's flush wait for"
+    " the server (`flush`, synced_bytes_per_s), drop the client's cache before reads, or claim tier = client-cache."
+)
 
 RULE = Rule(
     id="L04",

@@ -12,11 +12,14 @@ bytes that the server gave to its kernel (L6) less its dirty pages.
   Too few flushes for 1 - `all_share` of the changes: fail; but not of an online import whose clock ends with a flush.
 - A rate that counts the flush of both ends (`synced_bytes_per_s`) is judged when that flush is over, if it flushed the server's
   storage. Data that are still dirty, on a file system in memory, or on a volatile device that completed no flush: fail.
+- A setting that was read back from what ran denies it (`durable = false`, a flush that is ignored): fail, whatever was counted.
+- Other programs flush the same device: the changes need flushes beyond the idle baseline (`all_share`), else unverified. So are
+  changes of which half were answered within `flush_share` of the time that the device takes for a flush.
 - The end of an offline import (`ldap_import`) is an acknowledgement, too. More than `early_share` of the written bytes is dirty
   then: fail. The drain that Assay times afterwards is not the importer's.
 
 It invalidates durability = stable-media and is a note under other claims. C02s compares two arms.
-The rule judges behaviour, not settings, which may be overridden or misspelt. D02 judges the device's flushes.
+Behaviour decides, not settings that promise something: they may be overridden or misspelt. D02 judges the device's flushes.
 """
 
 from __future__ import annotations
@@ -26,9 +29,10 @@ from collections.abc import Mapping
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import directory, ladder, served
+from assay.evidence import directory, guarantees, ladder, served
 from assay.measures import in_bytes
 from assay.records import Direction, Durability, Finding, Meaning, Place, Rung, Scope, Severity, Span, State
+from assay.rulekit import flush_times
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import Figures, found
 
@@ -36,6 +40,7 @@ VOLATILE, THROUGH, IMPORT, FUSE = "write back", "write through", "import", "fuse
 SYNCED = "synced_bytes_per_s"
 """The figure that counts the time until both ends are flushed."""
 PAGES = ("dirty_bytes", "writeback_bytes")
+EARLY = "write acknowledged from the server's memory, before it was stored"
 
 
 def applies(case: TrialCase) -> str | None:
@@ -54,7 +59,29 @@ def check(case: TrialCase) -> Finding:
     if is_import(case):
         return of_import(case)
     if case.measure.figure == SYNCED and flushes_storage(case) and not is_on_another(case):
-        return at_end_of_flush(case)
+        return unless_denied(case, at_end_of_flush(case), guarantees.denied_for_good(case.observations))
+    return unless_denied(case, at_last_answer(case), guarantees.denied_at_answers(case.observations))
+
+
+def unless_denied(case: TrialCase, seen: Finding, denied: str | None) -> Finding:
+    """What the counters say; where they accuse nobody, and a setting denies that data are stored, the failure by that."""
+    if denied is None or seen.state is State.FAIL:
+        return seen
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"Its own setting, read back from what ran, denies that data are stored when they are acknowledged: {denied}.",
+        severity=Severity.INVALIDATES if case.claim.durability is Durability.STABLE_MEDIA else Severity.NOTES,
+        observed=seen.observed,
+        relabel=EARLY,
+        detail=denied,
+        evidence=("settings of the target",),
+    )
+
+
+def at_last_answer(case: TrialCase) -> Finding:
+    """What of the acknowledged data was on no storage when the clients had their last answers."""
     dirty = dirty_bytes(case)
     taken = served.storage_io(case.phase, case.observations, Direction.WRITE)
     if dirty is None or taken is None:
@@ -99,8 +126,26 @@ def hardly_left(case: TrialCase, acknowledged: float, dirty: float, observed: Fi
     if flushes is None and case.direction is Direction.REQUEST and case.claim.durability is Durability.STABLE_MEDIA:
         return found(RULE, case, State.UNVERIFIED, "Whether the server flushed before its answers is unknown.", observed=observed)
     flushed = "" if flushes is None else f"; its device completed {flushes:,.0f} flushes"
+    if doubt := whose_flushes(case):
+        return found(RULE, case, State.UNVERIFIED, doubt, observed=observed)
     text = f"{in_bytes(acknowledged)} acknowledged, hardly anything left in the server's memory{flushed}."
     return found(RULE, case, State.PASS, text, observed=observed)
+
+
+def whose_flushes(case: TrialCase) -> str | None:
+    """Why the flushes of the device may not be the server's, where it must flush before each answer; None where they are."""
+    step = ladder.highest_device(case.phase, case.observations, Direction.FLUSH, Span.CLOCK)
+    if case.claim.durability is not Durability.STABLE_MEDIA or step is None:
+        return None
+    own = unflushed_share(case, step.operations)
+    if own is not None and own >= case.thresholds["all_share"]:
+        foreign = f"{step.other_processes_operations:,.0f} of {step.raw_operations:,.0f} flushes of {step.device}"
+        return f"{foreign} are those of other programs by the idle baseline; the rest is too few for these changes. {APART}"
+    quick = flush_times.faster_than_flush(case, step.device, case.thresholds["flush_share"])
+    return f"{quick} {APART}" if quick and not case.phase.flush_in_clock else None
+
+
+APART = "Give the server's data a device of their own, or end the other programs."
 
 
 def flushes_storage(case: TrialCase) -> bool:
@@ -266,7 +311,7 @@ def early(case: TrialCase, share: float, amounts: tuple[float, float], observed:
         f" {measures.percent(case.thresholds['early_share'])}): {where}{seen}.",
         severity=Severity.INVALIDATES if case.claim.durability is Durability.STABLE_MEDIA else Severity.NOTES,
         observed=observed,
-        relabel="write acknowledged from the server's memory, before it was stored",
+        relabel=EARLY,
         detail=f"{measures.percent(share)} not stored at the last answer",
     )
 

@@ -1,24 +1,29 @@
 """Names the server's CPUs as its limit: all usable CPUs are busy, or its busiest thread never rests.
 
-The rule divides the CPU time of all threads of the named server processes (/proc/PID/task/*/schedstat) by the phase and the
-CPUs they may use. Above `cpu_share` fails.
+The rule divides the CPU time of the named server by the phase and the CPUs it may use. Above `cpu_share` fails. The time is that
+of its control group, else of its processes with those that they waited for.
 The busiest thread that ran or waited for a CPU for more than `thread_share` of the time fails too. Phases below `seconds` are
 unverified.
 A CPU quota of a control group on that host that stopped it for `stopped_share` of the time fails, however idle the CPUs are.
+Processes that nobody waited for may have used more than was counted, at most what the host's CPUs did beside the load. Then the
+figure `server_cpu_share` is bounded by both, and CPUs that may have been the limit are unverified.
 It qualifies tier = device and bounds it; other claims get a note with the limiter.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, served
-from assay.records import Finding, Scope, Severity, State, Tier
+from assay.measures import cost
+from assay.records import Bound, Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
-from assay.rulekit.findings import found, held_back
+from assay.rulekit.findings import Figures, found, held_back
 from assay.rulekit.quotas import stopped_groups
+from assay.units import Unit
 
 QUOTA = ("cgroup", "nr_throttled")
 
@@ -32,8 +37,17 @@ def check(case: TrialCase) -> Finding:
     if seconds < case.thresholds["seconds"]:
         return found(RULE, case, State.UNVERIFIED, f"{seconds:.2g} s are too short for the server's CPU use. Run longer.")
     all_of_it, thread = ran / (seconds * cpus * 1e9), busiest / (seconds * 1e9)
-    observed = {"cpu_share": all_of_it, "busiest_thread_share": thread, "cpus": cpus, "seconds": seconds}
+    observed: dict[str, float | str | None] = {
+        "cpu_share": all_of_it,
+        "busiest_thread_share": thread,
+        "cpus": cpus,
+        "seconds": seconds,
+    }
     limits = case.thresholds
+    most = at_most(case, ran) / (seconds * 1e9)
+    observed["most_cpus"] = most
+    if is_own_figure(case) and most > limits["uncounted_times"] * ran / (seconds * 1e9):
+        return uncounted(case, ran / (seconds * 1e9), most, observed)
     where = f" on {host}" if len(uses) > 1 else ""
     use = (
         f"The server{where} used {measures.percent(all_of_it)} of its {cpus:.0f} CPUs"
@@ -45,6 +59,9 @@ def check(case: TrialCase) -> Finding:
         if not any(case.observations.over_time(case.phase.name, *QUOTA)):
             text = f"{use}; whether a CPU quota stopped it is unknown."
             return found(RULE, case, State.UNVERIFIED, text, observed=observed, lacking=(".".join(QUOTA),))
+        if most > limits["cpu_share"] * cpus:
+            statement = f"{use}, and processes that ended unwaited may have used the rest of {most:.1f} CPUs."
+            return found(RULE, case, State.UNVERIFIED, f"{statement} {REMEDY}", observed=observed)
         return found(RULE, case, State.PASS, f"{use}: its CPUs were not the limit.", observed=observed)
     by_all, device = all_of_it > limits["cpu_share"], case.claim.tier is Tier.DEVICE
     who, cause = "the CPUs", "its CPUs were"
@@ -64,6 +81,46 @@ def check(case: TrialCase) -> Finding:
     )
 
 
+def is_own_figure(case: TrialCase) -> bool:
+    """Whether the CPU time of this server is the figure itself."""
+    return case.measure.figure.endswith(".server_cpu_share")
+
+
+def at_most(case: TrialCase, ran: float) -> float:
+    """The most CPU time (ns) that the server can have used: all of the host's beside the load where processes ended unwaited.
+
+    Infinite where nobody knows whether some did, or what the host's CPUs did.
+    """
+    unwaited = [*ladder.gauges(case.phase, case.observations, served.LAYER, "unwaited")]
+    if unwaited and not any(one.value and max(one.value) for one in unwaited):
+        return ran
+    busy = [ladder.host_rise(case.phase, case.observations, "cpu", metric) for metric in ("user_ns", "system_ns")]
+    known = [one for one in busy if one is not None]
+    load = sum(cost.processor_ns(one.cost) for one in case.phase.clients if one.cost is not None and one.host == case.host)
+    return max(ran, sum(known) - load) if unwaited and len(known) == len(busy) else math.inf
+
+
+def uncounted(case: TrialCase, least: float, most: float, observed: Figures) -> Finding:
+    """The failure of the server's CPU share as a figure: it lies between what was counted and what the host did."""
+    if math.isinf(most):
+        statement = "Whether processes of the server ended uncounted is unknown."
+        return found(RULE, case, State.UNVERIFIED, f"{statement} {REMEDY}", observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"Processes of the server ended that nobody waited for: their CPU time is in no account. It used at least "
+        f"{measures.percent(least)} of a CPU, and with all that the host did beside the load {measures.percent(most)}. {REMEDY}",
+        severity=Severity.QUALIFIES,
+        observed=observed,
+        bound=Bound(low=least, high=most, unit=Unit.SHARE),
+        relabel="CPU time of the server without processes that ended unwaited",
+    )
+
+
+REMEDY = "Give the server a control group of its own (a systemd unit has one) and name it (server.cgroup)."
+
+
 def used(case: TrialCase) -> Iterator[tuple[str, float, float, float]]:
     """Of each host of the server its name, the CPU time of all threads, that of the busiest (ns), and the CPUs to be used."""
     ran, busiest = (served.each_rose(case.phase, case.observations, name) for name in ("run_ns", "busiest_thread_ns"))
@@ -79,7 +136,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
-    reads=("server.run_ns", "server.busiest_thread_ns", "server.cpus"),
+    reads=("server.run_ns", "server.unwaited", "server.busiest_thread_ns", "server.cpus"),
     applies=servers_only,
     check=check,
     about=About.TARGET_HOST,

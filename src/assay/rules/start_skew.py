@@ -47,7 +47,7 @@ def check(case: TrialCase) -> Finding:
     if not clients or idle:
         statement = f"{idle} of {expected} clients did no {case.measure.operation}."
         return found(RULE, case, State.FAIL, statement, severity=Severity.INVALIDATES, observed={"idle_clients": float(idle)})
-    spans = [(total.first_ns, total.last_ns) for _, total in clients]
+    spans = [(total.first_ns, client.until(total.last_ns)) for client, total in clients]
     overlap = measures.overlap_share(spans)
     late = max(first for first, _ in spans) - min(first for first, _ in spans)
     early = max(last for _, last in spans) - min(last for _, last in spans)
@@ -63,7 +63,7 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if overlap < case.thresholds["overlap_share"]:
         return apart(case, overlap, observed)
-    each = [total.count / max(1, total.last_ns - total.first_ns) for _, total in clients]
+    each = [total.count / max(1, client.until(total.last_ns) - total.first_ns) for client, total in clients]
     return together(case, overlap, each, observed)
 
 

@@ -2,6 +2,7 @@
 
 Busy time of all operations over the phase is the mean number of operations in flight (Little's law).
 - Closed loads: the arms' means differ by more than `in_flight_share`: invalid.
+- Neither arm had `least_in_flight` operations in flight: operations do not meet, and a difference of little is none.
 - Open loads (claimed, or by the clients' own record): the rates differ by more than `rate_share`: invalid.
 
 An operation within another counts once. The load as factor (`clients`, `workers`, `depth`, `rate`, ...), and figures that are
@@ -50,9 +51,10 @@ def check(case: ComparisonCase) -> Finding:
     share = max(first, second) / min(first, second) - 1
     threshold = case.thresholds["rate_share" if opened else "in_flight_share"]
     what = "operations a second" if opened else "operations in flight"
-    failed = share > threshold
+    alone = not opened and max(first, second) < case.thresholds["least_in_flight"]
+    failed = share > threshold and not alone
     apart = f"{measures.percent(share)} apart (limit {measures.percent(threshold)})"
-    end = ": the difference may come from the load." if failed else "."
+    end = ": the difference may come from the load." if failed else "; operations do not meet." if alone else "."
     return found(
         RULE,
         case,
@@ -82,7 +84,7 @@ def length_ns(phase: Phase) -> int:
     """From the first operation of any client to the last."""
     if not phase.clients:
         return 0
-    return max(client.last_ns for client in phase.clients) - min(client.first_ns for client in phase.clients)
+    return max(client.until_ns for client in phase.clients) - min(client.first_ns for client in phase.clients)
 
 
 def in_flight(phase: Phase) -> float | None:

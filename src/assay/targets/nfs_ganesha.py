@@ -38,7 +38,11 @@ until [ -S /run/rpcbind.sock ]; do kill -0 "$!" || exit 1; sleep 0.01; done"""
 
 def lacks(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return what keeps the clients from mounting."""
-    return nfs_clients.mistakes(host, knobs)
+    version = str(knobs.get("version") or "default")
+    offered = (
+        () if version in ("default", "3") else (f"found version {version}; expected 3, the only one that this server offers",)
+    )
+    return (*nfs_clients.mistakes(host, knobs), *offered)
 
 
 def configure(host: Host, instance: FileInstance) -> None:
@@ -62,7 +66,7 @@ def setup(instance: FileInstance) -> str:
 def mount(host: Host, instance: FileInstance, point: str, word: str) -> MountPlan:
     """Return the kernel's client, or assay-nfs."""
     source = (instance.address, instance.data)
-    return nfs_clients.plan(host, instance.knobs, source, point, word, f"mountport={MOUNT_PORT},port={PORT},")
+    return nfs_clients.plan(host, instance.knobs, source, point, word, f"vers=3,tcp,nolock,mountport={MOUNT_PORT},port={PORT}")
 
 
 def settings(host: Host, instance: FileInstance) -> tuple[tuple[str, str, str], ...]:

@@ -6,20 +6,31 @@ Its data are in the experiment's scratch directory, or on the target that `on` n
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from assay.catalogue import Host, Setting
+from assay.catalogue import Host, Knob, KnobKind, Setting
 from assay.machine import external_commands, file_server, rclone_client
 from assay.machine.file_server import FileInstance, FileSoftware
+from assay.machine.mount_options import MountOptions
 from assay.machine.mounted import AUTO, KERNEL, KernelClient, MountPlan
 from assay.records import Endpoint, Place, Value
-from assay.settings.knobs import choice, switch
+from assay.settings.knobs import choice, switch, text
 
 DAEMON, SHARE = "smbd", "data"
 PORT = 445
 RCLONE = "rclone"
 IN_KERNEL = KernelClient(filesystem="cifs", helper="/sbin/mount.cifs", package="cifs-utils", otherwise=RCLONE)
+VERSIONS = ("default", "2.0", "2.1", "3.0", "3.1.1")
+OPTIONS = MountOptions(
+    numbers=frozenset(("rsize", "wsize", "bsize", "actimeo", "acregmax", "acdirmax", "echo_interval", "max_channels", "esize")),
+    words={"cache": ("none", "strict", "loose")},
+    own={
+        "vers": "version",
+        **dict.fromkeys(("guest", "user", "username", "password", "credentials", "port", "nosharesock", "sharesock"), ""),
+    },
+)
+"""Options of mount.cifs(8) whose values are known beforehand, and those that are Assay's."""
 SWITCHES = ("strict_sync", "sync_always")
 FOLDERS = {"private dir": "private", "state directory": "state", "cache directory": "cache", "pid directory": "run"}
 SOCKETS = {"lock directory": "/run/samba/lock", "ncalrpc dir": "/run/samba/ncalrpc"}
@@ -47,9 +58,18 @@ CONFIG = """[global]
 
 def lacks(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return what keeps the clients from mounting."""
+    more = text(knobs, "mount_options")
     if IN_KERNEL.used(host, knobs) == RCLONE:
-        return external_commands.missing(host, rclone_client.TOOLS)
-    return IN_KERNEL.mistakes(host, knobs)
+        idle = [f"found {name} with client = {RCLONE}; it is the kernel's" for name in _of_kernel(knobs)]
+        return (*external_commands.missing(host, rclone_client.TOOLS), *idle)
+    return (*IN_KERNEL.mistakes(host, knobs), *OPTIONS.mistakes(more))
+
+
+def _of_kernel(knobs: Mapping[str, Value]) -> Iterator[str]:
+    if text(knobs, "mount_options"):
+        yield "mount_options"
+    if text(knobs, "version") not in ("", "default"):
+        yield "version"
 
 
 def configure(host: Host, instance: FileInstance) -> None:
@@ -80,8 +100,10 @@ def mount(host: Host, instance: FileInstance, point: str, word: str) -> MountPla
     if IN_KERNEL.used(host, instance.knobs) == RCLONE:
         return rclone_client.mount(instance, point, word, SHARE)
     source = f"//{instance.address}/{SHARE}"
+    version, more = str(instance.knobs["version"]), text(instance.knobs, "mount_options")
     # With a connection of its own each client has a cache of its own (nosharesock in mount.cifs(8)).
-    argv = ("mount", "-t", "cifs", "-o", "guest,vers=3.1.1,cache=none,nosharesock", source, point)
+    options = ("guest", "nosharesock", *([] if version == "default" else [f"vers={version}"]), *([more] if more else []))
+    argv = ("mount", "-t", "cifs", "-o", ",".join(options), source, point)
     return MountPlan(name="mount.cifs", argv=argv, filesystem="cifs", source=source, stays=False)
 
 
@@ -109,7 +131,7 @@ def attach(host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
     if end.details["filesystem"] != rclone_client.FILESYSTEM:
         return end
     instance = file_server.instance_of(host, setting, place)
-    return replace(end, details={**end.details, **rclone_client.details(instance, end.address)})
+    return replace(end, details={**end.details, **rclone_client.details(instance, end.address, SHARE)})
 
 
 def flush(host: Host, endpoint: Endpoint) -> None:
@@ -134,6 +156,12 @@ SERVED = file_server.target(
     "smb_samba",
     SOFTWARE,
     choice("client", "what mounts it: the kernel, or rclone (FUSE); auto: the kernel where it can", AUTO, KERNEL, RCLONE),
+    choice(
+        "version",
+        "version of SMB of the kernel's client; default: the highest that mount.cifs and the server agree on",
+        *VERSIONS,
+    ),
+    Knob(name="mount_options", kind=KnobKind.TEXT, help="further options of the kernel's client, as for mount.cifs -o"),
     replace(switch("strict_sync", "a client's flush reaches the server's storage (strict sync)"), default=True),
     switch("sync_always", "each write is flushed before it is answered (sync always)"),
 )

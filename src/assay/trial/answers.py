@@ -96,17 +96,29 @@ def over_time(answer: ClientReport, what: tuple[str, str], at_ns: array[int], va
 
 
 def histograms(answer: ClientReport) -> Iterator[Histogram]:
-    """The latencies of each operation that was done."""
+    """The latencies of each operation that was done, and how long those had waited that were given up: at least so long."""
     for name, found in answer.result["operations"].items():
-        if found["count"]:
+        buckets = dict(zip(found["histogram"]["upper_ns"], found["histogram"]["count"], strict=True))
+        for upper_ns, count in waits(found.get("unfinished")):
+            buckets[upper_ns] = buckets.get(upper_ns, 0) + count
+        if buckets:
             yield Histogram(
                 phase=answer.phase,
                 host=answer.host,
                 subject=answer.subject,
                 operation=name,
-                upper_ns=array("q", found["histogram"]["upper_ns"]),
-                count=array("q", found["histogram"]["count"]),
+                upper_ns=array("q", sorted(buckets)),
+                count=array("q", (buckets[upper_ns] for upper_ns in sorted(buckets))),
             )
+
+
+def waits(found: Mapping[str, Any] | None) -> Iterator[tuple[int, int]]:
+    """The longest wait of operations that were given up, and the mean of the others, each with how many there are."""
+    if found is None:
+        return
+    yield found["longest_ns"], 1
+    if others := found["count"] - 1:
+        yield (found["waited_ns"] - found["longest_ns"]) // others, others
 
 
 def net_end(found: Mapping[str, Any] | None) -> NetEnd | None:

@@ -11,7 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from assay.catalogue import Host
 from assay.errors import AssayError, UsageError
@@ -26,6 +26,8 @@ from assay.trial.deeds import Deed, Layer, deeds
 SS_S = 2.0
 LONGEST_S = 60.0
 """An event that takes longer than this is ended and has failed."""
+PATIENCE_NS = 12_000_000_000
+"""After the end of a phase's time a path that is still cut is mended: more than the engines wait for what is under way."""
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
@@ -41,6 +43,8 @@ class TimedCommand:
     """What is done instead of a command."""
     namespaces: tuple[str, ...] = ()
     """The network namespaces whose connections are asked for their retransmission timeouts just before."""
+    is_late: bool = False
+    """It is due when the phase's time has long been over, or at the end of the phase, whichever comes first."""
 
     def __str__(self) -> str:
         return self.words or " ".join(self.argv)
@@ -58,6 +62,7 @@ class Events:
     _begun: int = 0
     """How many of them, by time, have been started."""
     _over: threading.Event = field(default_factory=threading.Event)
+    _ended: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
     def start(self, start_ns: int) -> None:
@@ -68,17 +73,24 @@ class Events:
 
     def finish(self) -> None:
         """What is not due yet does not happen any more, and each such event is a failure; what has begun is waited for."""
+        self._ended.set()
         self._over.set()
         if self._thread is not None:
             self._thread.join(2 * LONGEST_S)
             self._thread = None
-        for due in sorted(self.commands)[self._begun :]:
+        for due in [one for one in sorted(self.commands)[self._begun :] if not one.is_late]:
             self.failures.append(f"phase {self.phase} ended before its event {str(due)!r} at {due.at_ns / 1e9:g} s")
         self._begun = len(self.commands)
 
+    def mend(self) -> None:
+        """The load has ended: what is cut until then is mended now, so that what it left can be flushed and taken down."""
+        self._ended.set()
+        if self._thread is not None and all(due.is_late for due in sorted(self.commands)[self._begun :]):
+            self._thread.join(2 * LONGEST_S)
+
     def _run(self, start_ns: int) -> None:
         for number, due in enumerate(sorted(self.commands)):
-            if self._over.wait(max(0.0, (start_ns + due.at_ns - time.monotonic_ns()) / 1e9)):
+            if (self._ended if due.is_late else self._over).wait(self._rest_s(start_ns + due.at_ns)) and not due.is_late:
                 return
             self._begun += 1
             waits = timeouts(self.hosts[due.on], due.namespaces)
@@ -88,6 +100,10 @@ class Events:
             value = f"at {began_ns / 1e9:.3f} s: {due}: {status}{took}{waits}"
             key = f"event.{self.phase}.{number}"
             self.facts.append(Fact(host=due.on, when=When.AFTER, key=key, value=value, fact_class=FactClass.NOISE))
+
+    @staticmethod
+    def _rest_s(at_ns: int) -> float:
+        return max(0.0, (at_ns - time.monotonic_ns()) / 1e9)
 
     def _do(self, host: Host, due: TimedCommand) -> str:
         try:
@@ -154,6 +170,18 @@ def commands_of(
         else:
             found += _on_path(event, ways)
     return found
+
+
+def mending(events: Iterable[Event], phase: str, ends_ns: int, ways: Ways = NO_LINE) -> list[TimedCommand]:
+    """What mends the paths that these events leave cut, after a phase whose time ends then."""
+    cuts: dict[str, Event] = {}
+    for event in sorted((one for one in events if one.phase == phase), key=lambda one: one.at_ns):
+        if event.action is Action.CUT and event.for_ns is None:
+            cuts[event.on] = event
+        elif event.action is Action.MEND:
+            cuts.pop(event.on, None)
+    late = (replace(one, action=Action.MEND, at_ns=ends_ns + PATIENCE_NS) for one in cuts.values())
+    return [replace(command, is_late=True, words=f"{command} after the end") for one in late for command in _on_path(one, ways)]
 
 
 def ways_of(place: Place, paths: Mapping[str, Mapping[str, Value]]) -> Ways:

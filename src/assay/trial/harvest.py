@@ -31,6 +31,7 @@ from assay.records import (
     QueueTotal,
     Reading,
     Rung,
+    Unfinished,
     Value,
 )
 from assay.trial.answers import SOURCE, ClientReport, curves, histograms, net_end, sockets
@@ -88,6 +89,7 @@ def client_of(answer: ClientReport) -> Client:
         started_ns=answer.at(result["started_ns"]),
         first_ns=answer.at(result["first_ns"]),
         last_ns=answer.at(result["last_ns"]),
+        ends_ns=None if (ends_ns := result.get("ends_ns")) is None else answer.at(ends_ns),
         stopped_by=result["stopped_by"],
         operations=tuple(total(answer, name, found) for name, found in result["operations"].items()),
         cost=optional(EngineCost, result.get("cost")),
@@ -150,7 +152,13 @@ def total(answer: ClientReport, name: str, found: Mapping[str, Any]) -> Operatio
         last_ns=answer.at(answer.result["first_ns"] if never else found["last_ns"]),
         sampled_count=found["sampled_count"],
         sampled_ns=found["sampled_ns"],
+        unfinished=unfinished(answer, found.get("unfinished")),
     )
+
+
+def unfinished(answer: ClientReport, found: Mapping[str, Any] | None) -> Unfinished | None:
+    """The operations that were given up at the end; None where there were none."""
+    return None if found is None else Unfinished(**{**found, "from_ns": answer.at(found["from_ns"])})
 
 
 def error(found: Mapping[str, Any]) -> EngineError:

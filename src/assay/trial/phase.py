@@ -28,7 +28,7 @@ from assay.trial import clocks, initial_state
 from assay.trial.answers import ClientReport
 from assay.trial.bench import Bench, Job, outside, whole
 from assay.trial.dialogue import Stopper, progress_report
-from assay.trial.events import Events, commands_of, values_of, ways_of
+from assay.trial.events import Events, commands_of, mending, values_of, ways_of
 from assay.trial.fleet import Station, each
 from assay.trial.harvest import Harvest, harvest, judge, reported
 from assay.trial.performed import Performed, PhaseLife
@@ -55,7 +55,9 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
     proofs, quiet = _prepare(bench, job)
     watchers = Watchers(bench, job)
     values = values_of(bench.place, job.spec.knobs, bench.dialogue.crew.pids)
-    due = commands_of(job.spec.events, job.plan.name, values, ways_of(bench.place, bench.paths), bench.layers)
+    ways = ways_of(bench.place, bench.paths)
+    due = commands_of(job.spec.events, job.plan.name, values, ways, bench.layers)
+    due += mending(job.spec.events, job.plan.name, _longest_ns(job), ways)
     events = Events(bench.everywhere, job.name, due)
     try:
         with _memory_held(bench, job):
@@ -66,6 +68,7 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
         bench.progress(job, "running", devices=list(bench.place.devices), directions=dict(job.plan.directions))
         steady = _run(bench, job, start_ns)
         watchers.edge(Edge.LAST)
+        events.mend()
         drained = drains(bench, job)
         watchers.edge(Edge.DRAINED)
     finally:
@@ -158,6 +161,13 @@ def _config(bench: Bench, job: Job, client: int) -> dict[str, object]:
         "interval_ns": min(INTERVAL_NS, (_round_ns(job) or INTERVAL_NS * CELLS) // CELLS),
         "settings": outside(settings, bench.fleet.of(client).scratch),
     }
+
+
+def _longest_ns(job: Job) -> int:
+    """When the time of all clients is over, or that of a command as its file tells; the hard end where an amount ends them."""
+    told = job.spec.knobs.get("lasts")
+    times = [time_ns for one in job.plan.settings if (time_ns := one.get("duration_ns") or scheduled_ns(one) or told)]
+    return max((one for one in times if isinstance(one, int)), default=_limit_ns(job))
 
 
 def _limit_ns(job: Job) -> int:
@@ -275,7 +285,7 @@ def _phase(bench: Bench, job: Job, course: PhaseLife, gathered: list[Harvest], v
         cache_asked=job.plan.cache,
         hosts=tuple(_phase_host(station.name, course) for station in bench.fleet.stations),
         start_ns=start_ns,
-        end_ns=max((client.last_ns for client in clients), default=start_ns),
+        end_ns=max((client.until_ns for client in clients), default=start_ns),
         stop=job.plan.stop,
         flush_in_clock=job.plan.flush_in_clock,
         clients=clients,

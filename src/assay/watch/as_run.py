@@ -6,7 +6,6 @@ time: what its system calls moved, or what it made storage move where its calls 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -23,6 +22,7 @@ from assay.records import (
     EngineCost,
     Experiment,
     Factor,
+    FileGrowth,
     HostClock,
     Measure,
     Observations,
@@ -94,7 +94,9 @@ OBSERVED = "observed"
 """Where the figures come from when the tool tells none; a value of the knob `parse`."""
 UNCOUNTED = "uncounted"
 """A value of the knob `calls`: what the calls moved does not tell what was asked of files."""
-PAGES, PROCESS = (Origin(host=HOST, phase=PHASE, source="tree", layer=layer) for layer in ("page_cache", "process"))
+PAGES, PROCESS, FILES = (
+    Origin(host=HOST, phase=PHASE, source="tree", layer=layer) for layer in ("page_cache", "process", "growth")
+)
 SAMPLE = "page_cache.sample."
 """The fact that a sample of the files was looked at: here every written file is known, so none stands for others."""
 
@@ -228,15 +230,13 @@ def cached_share(watched: Watched) -> float | None:
 
 LOCAL = ("tmpfs", "ramfs", "overlay")
 """File systems without a device of their own that are of this machine all the same."""
-REMOTE = re.compile(r"(?:^|\s)(?:[a-z0-9+]+://|(?:[\w.-]+@)?[\w.-]{2,}:\S|//[\w.-]+/)")
-"""An address of another machine, as a word of a command: a URL, `host:path`, `//host/share`."""
 
 
 def may_cross_network(watched: Watched, phase: Phase) -> bool:
     """Return whether data may have passed an interface: by a place, a connection, what is measured, an address in the words."""
     remote = any(place.server is not None or not (place.devices or place.filesystem in LOCAL) for place in used_places(watched))
     measured = any(not direction.of_storage for direction in phase.directions.values())
-    return remote or measured or watched.is_connected or any(REMOTE.search(word) for word in watched.argv[1:])
+    return remote or measured or watched.is_connected or any(reports.REMOTE.search(word) for word in watched.argv[1:])
 
 
 def used_places(watched: Watched) -> tuple[Place, ...]:
@@ -293,7 +293,22 @@ def added(watched: Watched) -> Iterator[Series]:
     for one in watched.files:
         if one.written and one.dirty_bytes is not None and f"path:{one.path}" not in known:
             yield gauge(PAGES, f"path:{one.path}", "dirty_bytes", "bytes", [(watched.elapsed_ns, one.dirty_bytes)])
+    if watched.account is not None and watched.account.beside_data_read_bytes:
+        doubtful = [(watched.elapsed_ns, watched.account.beside_data_read_bytes)]
+        yield gauge(PROCESS, ABSOLUTE, "doubtful_read_bytes", "bytes", doubtful)
+    for growth in watched.grown:
+        yield from of_growth(growth, watched.elapsed_ns)
     seen = any(True for _ in watched.observations.over_time(PHASE, "process", "cancelled_write_bytes"))
     if watched.account is not None and not seen:
         points = [(0, 0), (watched.elapsed_ns, watched.account.cancelled_write_bytes)]
         yield gauge(PROCESS, ABSOLUTE, "cancelled_write_bytes", "bytes", points)
+
+
+def of_growth(growth: FileGrowth, at_ns: int) -> Iterator[Series]:
+    """Yield how much longer a file became, and what stands there in place of data."""
+    whole, rest = growth.bytes, growth.bytes
+    yield gauge(FILES, f"path:{growth.path}", "grown_bytes", "bytes", [(at_ns, whole)])
+    for metric in ("linked_bytes", "shared_bytes", "unwritten_bytes", "hole_bytes"):
+        part = min(rest, getattr(growth, metric))
+        rest -= part
+        yield gauge(FILES, f"path:{growth.path}", metric, "bytes", [(at_ns, part)])

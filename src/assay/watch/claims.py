@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from assay.records import Claim, Direction, Durability, Measure, Tier
-from assay.watch.reports import SIDES
+from assay.watch.reports import GROW, SIDES, SOCKETS
 
 WORKLOAD = "stat"
 FIGURES = ("bytes_per_s", "ops_per_s", "latency_mean_ns", "elapsed_ns", "bytes", "count")
@@ -16,8 +16,11 @@ FIGURES = ("bytes_per_s", "ops_per_s", "latency_mean_ns", "elapsed_ns", "bytes",
 def claimed(directions: Mapping[str, Direction], claim: Claim | None) -> frozenset[str]:
     """Return the operations that a claim is about.
 
-    Of a command that reads and writes a claim of durability is about its writes alone.
+    Of a command that reads and writes a claim of durability is about its writes alone; of one that moves data of files, too, no
+    claim is about what went through sockets.
     """
+    if any(way in SIDES.values() for way in directions.values()):
+        directions = {name: way for name, way in directions.items() if way not in SOCKETS.values()}
     if claim is not None and claim.durability is not None and any(way is not Direction.READ for way in directions.values()):
         return frozenset(name for name, way in directions.items() if way is not Direction.READ)
     return frozenset(directions)
@@ -63,4 +66,8 @@ def direction_of(operation: str) -> Direction:
     """Return which way an operation moves data, by its name; what moves none that is known works on metadata."""
     if operation.startswith(REQUESTS):
         return Direction.REQUEST
+    if operation == GROW:
+        return Direction.WRITE
+    if operation in SOCKETS:
+        return SOCKETS[operation]
     return next((direction for side, direction in reversed(SIDES.items()) if side in operation), Direction.METADATA)

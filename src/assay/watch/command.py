@@ -19,7 +19,7 @@ from assay.catalogue import Evidence, Host, Observer, Watch, find, watching
 from assay.hosts import spawn
 from assay.records import Edge, Fact, FactClass, Place, Reading, Server, Snapshot, Subject, Watched, When
 from assay.sampler import Sampler, facts, roll_call
-from assay.watch import files, process_tree, traces
+from assay.watch import files, growth, own_files, process_tree, traces
 from assay.watch import relay as forwarded
 from assay.watch.execution import Execution, Preparation, WatchRequest, concluded, settle
 from assay.watch.groups import Groups
@@ -58,8 +58,10 @@ def watch(host: Host, ask: WatchRequest) -> Watched:
         with forwarded.Signals() as signals:
             begun = _facts(stage, When.BEFORE)
             life = _lived(stage, sampler, signals, listening)
-            found = files.merged(stage.was, {**life.tracker.opened_files(), **_still_open(stage)})
+            found = files.merged(stage.was, {**life.tracker.opened_files(), **_still_open(stage)}, stage.own.holds)
             after = settle(host, sampler, stage.was, found, _of_pages(stage))
+            since_ns = time.time_ns() - (time.monotonic_ns() - life.t0_ns)
+            after = dataclasses.replace(after, grown=growth.grown(stage.was, after.files, since_ns))
         ended = _facts(stage, When.AFTER)
     seen = (sampler.seen(PHASE, life.t0_ns), (Evidence(missing=missing), begun, ended))
     return concluded(stage, life, after, seen, began_cpu_ns)
@@ -91,6 +93,7 @@ def _stage(host: Host, ask: WatchRequest) -> tuple[Preparation, dict[str, str]]:
             groups=groups,
             tree=process_tree.Tree(before=frozenset(process_tree.Tree().others())),
             inherited=inherited,
+            own=own_files.before(host, ask.argv, directory),
             result_was=files.identity(str(Path(directory, ask.result_file))) if ask.result_file is not None else None,
         ),
         missing,
@@ -204,7 +207,8 @@ def _lived(stage: Preparation, sampler: Sampler, signals: forwarded.Signals, lis
     try:
         for tee in stage.tees:
             tee.start()
-        life = Execution(pid=waiting.pid, tracker=traces.follow(stage.host, stage.tree, stage.ask.programs))
+        tracker = traces.follow(stage.host, stage.tree, stage.ask.programs, sockets=stage.ask.sockets)
+        life = Execution(pid=waiting.pid, tracker=tracker)
         listening.callback(life.tracker.close)
         listening.callback(stage.tree.close)
         sampler.begin(Unnoted(), (waiting.pid,))

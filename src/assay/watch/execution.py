@@ -17,6 +17,7 @@ from assay.hosts.exits import CUT_BYTES
 from assay.records import (
     Direction,
     Edge,
+    FileGrowth,
     Gap,
     Observations,
     OpenedFile,
@@ -31,9 +32,10 @@ from assay.records import (
     missing_on,
 )
 from assay.sampler import Sampler, Seen
-from assay.watch import files, process_tree
+from assay.watch import files, own_files, process_tree
 from assay.watch.files import Drain
 from assay.watch.groups import Groups
+from assay.watch.own_files import OwnFiles
 from assay.watch.process_tree import SOURCE, Recorded, Tree
 from assay.watch.relay import StreamCopy
 from assay.watch.reports import PHASE
@@ -53,6 +55,8 @@ class WatchRequest:
     """The file into which the tool writes its result; read after the command's end."""
     programs: frozenset[str] = frozenset()
     """Programs whose calls in the tree are to be known one by one."""
+    sockets: bool = True
+    """Whether bytes of sockets are to be counted, which costs each call on a socket 0.2 µs."""
     observers: tuple[str, ...] = ()
     """Their names; none: those that declare when they watch a command (`Observer.watch`)."""
     kept: bool = False
@@ -83,6 +87,8 @@ class Preparation:
     groups: Groups
     tree: Tree
     inherited: dict[str, bool]
+    own: OwnFiles
+    """The files of programs as they were before."""
     result_was: files.Identity | None = None
     """The file into which the tool is to write its result, as it was before."""
 
@@ -126,7 +132,7 @@ def account_readings(
     wanted = (
         (Rung.SYSCALL, Direction.READ, account.rchar, account.syscr, 0),
         (Rung.SYSCALL, Direction.WRITE, account.wchar, account.syscw, 0),
-        (Rung.CLIENT_CACHE, Direction.READ, account.read_bytes, None, PAGE_BYTES),
+        (Rung.CLIENT_CACHE, Direction.READ, account.read_bytes, None, PAGE_BYTES + account.doubtful_read_bytes),
         (Rung.CLIENT_CACHE, Direction.WRITE, account.write_bytes, None, PAGE_BYTES),
     )
     for rung, direction, amount, calls, uncertainty in wanted:
@@ -183,6 +189,7 @@ class Aftermath:
     drained_bytes: int | None
     late: tuple[Sampler, ...]
     """What looked at the files that were not known beforehand."""
+    grown: tuple[FileGrowth, ...] = ()
 
     def evidence(self, phase: str, t0_ns: int) -> Iterator[Evidence]:
         """Yield what the late looks saw, without what those looks cost."""
@@ -233,7 +240,7 @@ def concluded(
 ) -> Watched:
     """Return the record of one execution; `seen` is what the observers saw, and the facts with what is missing."""
     tracker = life.tracker
-    account = stage.tree.account(tracker.recorded(), tracker.channel_bytes()) if Path("/proc/self/io").exists() else None
+    account = account_of(stage, life, after) if Path("/proc/self/io").exists() else None
     look, facts = seen
     held = bool(stage.tree.lost.get(process_tree.STILL_RUNS))
     stdout, stderr = (tee.finish(held=held) for tee in stage.tees)
@@ -257,6 +264,7 @@ def concluded(
         account=account,
         account_missing=None if account is not None else NO_ACCOUNT,
         files=after.files,
+        grown=after.grown,
         files_missing=files_missing(life, account, after),
         drain_ns=after.drain.took_ns if after.drain else None,
         drained_bytes=after.drained_bytes,
@@ -264,7 +272,22 @@ def concluded(
         observations=together(stage.host.name, made, look.gaps),
         lived=tracker.call_tracker.lived(life.t0_ns, life.ended_ns) if tracker.call_tracker else (),
         is_connected=tracker.is_connected,
+        holds_socket=tracker.holds_socket,
         own_cpu_ns=time.process_time_ns() - began_cpu_ns,
+    )
+
+
+def account_of(stage: Preparation, life: Execution, after: Aftermath) -> TreeAccount:
+    """Return what the tree used, without what its programs made storage read of themselves."""
+    account = stage.tree.account(life.tracker.recorded(), life.tracker.of_no_file())
+    data = [one.path for one in after.files if not one.written]
+    own = own_files.read(stage.host, stage.own, life.tracker.opened_files(), data, account)
+    return dataclasses.replace(
+        account,
+        read_bytes=account.read_bytes - own.sure_bytes,
+        own_read_bytes=own.sure_bytes,
+        doubtful_read_bytes=own.doubtful_bytes,
+        beside_data_read_bytes=own.beside_data_bytes,
     )
 
 

@@ -8,7 +8,7 @@ import os
 import posixpath
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from assay.catalogue import CacheStat, Host
@@ -94,19 +94,28 @@ def changed(was: Sequence[Before]) -> tuple[str, ...]:
     return tuple(one.path for one in was if (now := identity(one.path)) is not None and now != one.identity)
 
 
-def merged(was: Sequence[Before], opened: Mapping[str, bool]) -> dict[str, bool]:
+def merged(was: Sequence[Before], opened: Mapping[str, bool], is_own: Callable[[str], bool]) -> dict[str, bool]:
     """Return path -> written, each file once and by the name that an argument has for it.
 
-    What is gone is left out, and so is what any program reads for itself: its libraries, its locale.
+    What is gone is left out, and so is what any program reads for itself (`is_own`): its libraries, its locale.
     """
     known = {now[:2]: one.path for one in was if (now := identity(one.path)) is not None}
     found = dict.fromkeys(changed(was), True)
     for path, written in opened.items():
         now = identity(path)
-        if now is not None and (written or now[:2] in known or not path.startswith(PROGRAMS)):
+        if now is not None and (written or now[:2] in known or not is_own(path)):
             name = known.setdefault(now[:2], path)
             found[name] = found.get(name, False) or written
     return found
+
+
+NO_SOURCE = os.makedev(1, 3)
+"""/dev/null, from which nothing can be read."""
+
+
+def is_source(found: os.stat_result) -> bool:
+    """Return whether this is a device of characters from which bytes come: /dev/zero, /dev/urandom, a tape, a terminal."""
+    return stat.S_ISCHR(found.st_mode) and found.st_rdev != NO_SOURCE
 
 
 def regular(path: str) -> bool:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from assay.records import TreeAccount
+from assay.records import OtherKinds, TreeAccount
 
 SIGCHLD_BIT = 1 << 16
 COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")
@@ -90,6 +90,11 @@ def open_files(pid: int) -> Iterator[tuple[str, bool]]:
         path = _link(f"/proc/{pid}/fd/{name}")
         if path.startswith("/") and not path.startswith(("/dev/", "/proc/", "/sys/")):
             yield path, _for_writing(f"/proc/{pid}/fdinfo/{name}")
+
+
+def holds_socket(pid: int) -> bool:
+    """Return whether a process holds a socket of any kind."""
+    return any(_link(f"/proc/{pid}/fd/{name}").startswith("socket:[") for name in _names(f"/proc/{pid}/fd"))
 
 
 LOOPBACK = ("0100007F:", "00000000000000000000000001000000:", "0000000000000000FFFF00000100007F:")
@@ -296,7 +301,7 @@ class Tree:
                 total[name] += value
         return total
 
-    def account(self, recorded: Recorded | None, channel_bytes: int | None = None) -> TreeAccount:
+    def account(self, recorded: Recorded | None, kinds: OtherKinds | None = None) -> TreeAccount:
         """Return all that was collected; with exit records of every task, what those have beyond it."""
         found = {**self.io, **self._used()}
         lost = {reason: pids for reason, pids in self.lost.items() if pids}
@@ -309,7 +314,7 @@ class Tree:
             processes=len(self.usage),
             lost=sum(len(pids) for pids in lost.values()),
             lost_reason="; ".join(lost) or None,
-            channel_bytes=channel_bytes,
+            kinds=kinds,
         )
 
     def _used(self) -> dict[str, int]:

@@ -13,14 +13,20 @@ from assay import catalogue
 from assay.catalogue import Parser
 from assay.errors import EvidenceError
 from assay.frozen import dataclass, field
-from assay.records import Direction, Rung, Tier, TreeAccount, Value, Watched
+from assay.records import Direction, OtherKinds, Rung, Tier, TreeAccount, Value, Watched
 from assay.records.watched import Lived
+from assay.units import UNITS, Unit
 from assay.watch import invocations as several
 from assay.watch.invocations import PROGRAM_WORDS
 
 PHASE = "stat.command"
 """The one phase of a watched command."""
 SIDES = {"read": Direction.READ, "write": Direction.WRITE}
+GROW = "grow"
+"""The operation of files that become longer without data."""
+RECEIVE, SEND = "receive", "send"
+SOCKETS = {RECEIVE: Direction.RECEIVE, SEND: Direction.SEND}
+"""What goes through sockets."""
 LEAST_BYTES = 4 << 20
 """Less than this is what any program reads of its libraries (limits.toml, T01) or prints."""
 UNCOUNTED_SHARE = 0.1
@@ -33,7 +39,9 @@ def observed(watched: Watched, *, fed: bool = False) -> dict[str, float]:
     if account is None or account.lost or seconds <= 0:
         return dict(of_devices(watched, seconds))
     found: dict[str, float] = {}
-    for side, seen in (("read", read_bytes(watched, account, fed=fed)), ("write", written_bytes(watched, account))):
+    if grown_bytes(watched, account):
+        found[f"{GROW}.elapsed_ns"] = float(watched.elapsed_ns)
+    for side, seen in moved(watched, account, fed=fed).items():
         if seen >= LEAST_BYTES:
             found |= {
                 f"{side}.bytes_per_s": seen / seconds,
@@ -43,28 +51,88 @@ def observed(watched: Watched, *, fed: bool = False) -> dict[str, float]:
     return found
 
 
+def moved(watched: Watched, account: TreeAccount, *, fed: bool = False) -> dict[str, int]:
+    """Return the bytes of each side: of files, and through sockets where these were counted."""
+    kinds = account.kinds or OtherKinds()
+    return {
+        "read": read_bytes(watched, account, fed=fed),
+        "write": written_bytes(watched, account),
+        RECEIVE: kinds.received_bytes or 0,
+        SEND: kinds.sent_bytes or 0,
+    }
+
+
+def busiest(watched: Watched, unit: str, *, fed: bool) -> str:
+    """Return the direction of a figure with this unit: that of which most moved; of requests where that was through sockets."""
+    account = watched.account
+    if account is None:
+        return "read"
+    sides = moved(watched, account, fed=fed)
+    most = max(sides, key=lambda side: sides[side])
+    if grown_bytes(watched, account) > sides[most]:
+        return "write"
+    if not sides[most]:
+        return "write" if account.wchar > account.rchar else "read"
+    return "request" if most in SOCKETS and unit not in UNITS[Unit.BYTES_PER_S] and unit not in UNITS[Unit.BYTES] else most
+
+
 def read_bytes(watched: Watched, account: TreeAccount, *, fed: bool) -> int:
-    """Return what was read: by counted calls, without pipes and the libraries of any program, or what storage was made to read.
+    """Return what was read of files: by counted calls, without what is of no file and the libraries of any program.
 
     A command that is `fed` has a pipe as standard input: what its calls moved beyond storage may have come from there.
     """
-    calls, storage = account.rchar, account.read_bytes
-    if fed:
+    shared = sum(one.shared_bytes for one in watched.grown)
+    copied = shared if account.wchar >= shared else 0  # copy_file_range(2) counts what it shares as read and written
+    calls, storage = max(0, account.rchar - copied), account.read_bytes
+    if fed or (account.kinds is None and may_receive(watched)):
         calls = storage
-    elif account.channel_bytes is not None:
-        calls = max(storage, calls - account.channel_bytes)
+    elif account.kinds is not None:
+        unsure = account.kinds.unsure_bytes if may_receive(watched) else 0
+        calls = max(storage, calls - account.kinds.read_bytes - unsure)
     elif has_pipes(watched.argv):
         calls = max(storage, calls - max(0, account.wchar - account.write_bytes))
-    return storage if storage and calls - storage <= LEAST_BYTES else calls
+    seen = storage if storage and calls - storage <= LEAST_BYTES else calls
+    sure = storage - account.doubtful_read_bytes
+    return sure if seen == storage and sure < LEAST_BYTES else seen
 
 
 def written_bytes(watched: Watched, account: TreeAccount) -> int:
     """Return what was written to files: dirtied, and no more than the counted calls; pipes and terminals are none.
 
-    Where nothing is charged as dirtied (memory file systems, some network ones) the files that were written tell.
+    Where nothing is charged as dirtied (memory file systems, some network ones) the files that were written tell, without what
+    made them longer without data.
     """
-    storage = account.write_bytes or sum(one.size_bytes for one in watched.files if one.written)
-    return min(account.wchar, storage) if account.wchar >= LEAST_BYTES else storage
+    counted = account.wchar >= LEAST_BYTES
+    empty = sum(one.empty_bytes for one in watched.grown)
+    named = {one.path for one in watched.grown if one.linked_bytes}
+    sizes = sum(one.size_bytes for one in watched.files if one.written and one.path not in named)
+    uncounted = sizes if not empty else sum(one.bytes for one in watched.grown)
+    storage = account.write_bytes or max(0, (sizes if counted else uncounted) - empty)
+    return min(account.wchar, storage) if counted else storage
+
+
+def grown_bytes(watched: Watched, account: TreeAccount) -> int:
+    """Return how much longer files became without data, where that is most of what happened to files."""
+    empty = sum(one.empty_bytes for one in watched.grown)
+    return empty if empty >= LEAST_BYTES and empty > written_bytes(watched, account) else 0
+
+
+REMOTE = re.compile(r"(?:^|\s)(?:[a-z0-9+]+://|(?:[\w.-]+@)?[\w.-]{2,}:\S|//[\w.-]+/)")
+"""An address of another machine, as a word of a command: a URL, `host:path`, `//host/share`."""
+
+
+COPIERS = frozenset({"dd", "hyperfine", "rsync", "scp_sftp", "tar", "time_output"})
+"""Parsers of tools that move data rather than measure many small requests."""
+
+
+def counts_sockets(argv: Sequence[str]) -> bool:
+    """Return whether bytes of sockets are to be counted: not for tools that count their own requests, which the count slows."""
+    return all(parser.name in COPIERS for parser, _ in tools(argv))
+
+
+def may_receive(watched: Watched) -> bool:
+    """Return whether bytes may have come through a socket: by one that was seen, or an address in the words."""
+    return watched.holds_socket or any(REMOTE.search(word) for word in watched.argv[1:])
 
 
 def has_pipes(argv: Sequence[str]) -> bool:
@@ -80,7 +148,11 @@ def are_counted(watched: Watched, *, fed: bool = False) -> bool:
         return False
     if fed and account.rchar - account.read_bytes > LEAST_BYTES:
         return False
-    unknown = account.channel_bytes is None and has_pipes(watched.argv)
+    if account.kinds is None and may_receive(watched) and account.rchar - account.read_bytes > LEAST_BYTES:
+        return False
+    if account.kinds is not None and account.kinds.unsure_bytes > LEAST_BYTES and may_receive(watched):
+        return False
+    unknown = account.kinds is None and has_pipes(watched.argv)
     return not (unknown and "/dev/null" in (script_of(watched.argv) or ""))
 
 

@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import os
 import posixpath
+import stat
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,10 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.catalogue import Host
-from assay.hosts import exits
+from assay.hosts import exits, socket_bytes
 from assay.hosts import opens as opened
 from assay.machine.stack import Mount, backing_file, mounts
-from assay.watch import process_tree
+from assay.records import OtherKinds
+from assay.watch import files, process_tree
 from assay.watch.channels import Channels, above
 from assay.watch.files import PROGRAMS
 from assay.watch.invocations import CallTracker
@@ -53,6 +55,9 @@ class TreeTracker:
     """The file systems whose files we hear of; None where we hear of none."""
     exits: exits.Exits | None = None
     opens: opened.Opens | None = None
+    sockets: socket_bytes.SocketBytes | None = None
+    socket_use: dict[int, socket_bytes.SocketUse] | None = None
+    """What each process of the machine moved through sockets; None before the end, and where nobody counted."""
     call_tracker: CallTracker | None = None
     """Of the calls of a tool, where each is to be known."""
     no_opens: str | None = None
@@ -65,6 +70,8 @@ class TreeTracker:
     channels: Channels = field(default_factory=Channels)
     is_connected: bool = False
     """Whether a process was seen with a connection to another machine."""
+    holds_socket: bool = False
+    """Whether a process was seen with a socket."""
     crowded: bool = False
     broken: str | None = None
     _inside: dict[int, bool] = field(default_factory=dict)
@@ -179,22 +186,31 @@ class TreeTracker:
 
     def close(self) -> None:
         """Listen no more."""
-        for source in (self.exits, self.opens):
+        if self.sockets is not None:
+            self.socket_use = self.sockets.used()
+        for source in (self.exits, self.opens, self.sockets):
             if source is not None:
                 source.close()
 
-    def channel_bytes(self) -> int | None:
-        """Return what processes of the tree read from each other; None where nobody told of every file and every task."""
+    def of_no_file(self) -> OtherKinds | None:
+        """Return what the tree moved that is of no file; None where nobody told of every file and every task."""
         told = self.hears_all() and self.recorded() is not None and self.channels.threads_known and not self.crowded
-        return self.channels.bytes_between(self._sizes) if told else None
+        return self.channels.of_no_file(self._sizes, self.socket_use) if told else None
 
-    def _sizes(self, keys: Iterable[bytes]) -> dict[bytes, int]:
-        """Return the sizes of opened files that are still there; a program's own files count nothing."""
+    def _sizes(self, keys: Iterable[bytes]) -> tuple[dict[bytes, int], frozenset[bytes]]:
+        """Return the sizes of opened files that are still there, and which are no files but devices that never end.
+
+        A program's own files count nothing.
+        """
         found: dict[bytes, int] = {}
-        for key, path in self.opens.paths(keys) if self.opens is not None else ():
+        endless: set[bytes] = set()
+        for key, path in self.opens.paths(keys, files.is_source) if self.opens is not None else ():
             with contextlib.suppress(OSError):
-                found[key] = 0 if path.startswith(PROGRAMS) else Path(path).stat().st_size
-        return found
+                status = Path(path).stat()
+                found[key] = 0 if path.startswith(PROGRAMS) else status.st_size
+                if stat.S_ISCHR(status.st_mode):
+                    endless.add(key)
+        return found, frozenset(endless)
 
     def _hear(self) -> None:
         began_ns = time.thread_time_ns()
@@ -226,6 +242,7 @@ class TreeTracker:
                 for name, value in found.items():
                     self._sums[name] = self._sums.get(name, 0) + value
                 self.channels.add_task(one.group, found)
+                self.channels.members.add(one.pid)
         for pid in [*itertools.takewhile(lambda pid: self._parents[pid][1] < now_ns - KEPT_NS, self._parents)]:
             del self._parents[pid]
         self._hear_s = min(MOST_HEAR_S, max(LEAST_HEAR_S, self._hear_s * 2 if len(heard) * 2 < MOST_EXITS else self._hear_s / 2))
@@ -267,6 +284,8 @@ class TreeTracker:
 
     def _count(self) -> None:
         self.points.append((time.monotonic_ns(), self.tree.so_far(self.tree.others())))
+        if not self.holds_socket and self.sockets is None:
+            self.holds_socket = any(process_tree.holds_socket(pid) for pid, _ in process_tree.below(self.tree.others()))
         if not self.is_connected:
             self.is_connected = any(process_tree.is_connected(pid) for pid, _ in process_tree.below(self.tree.others()))
 
@@ -277,6 +296,7 @@ class TreeTracker:
             for pid in tree:
                 self.tree.hold(pid)
         for pid, found in tree.items():
+            self.holds_socket = self.holds_socket or process_tree.holds_socket(pid)
             if self.exits is None and found and process_tree.ignores_children(pid):
                 for child in found:
                     self.tree.add_lost(REAPED_BY_KERNEL, child)
@@ -291,15 +311,26 @@ class TreeTracker:
         return time.monotonic_ns() + max(round(least_s * 1e9), spent * COST_TIMES)
 
 
-def follow(host: Host, tree: Tree, programs: frozenset[str]) -> TreeTracker:
-    """Begin to follow the tree of a command that has not been let go yet, and to meet the calls of these programs in it."""
+def follow(host: Host, tree: Tree, programs: frozenset[str], *, sockets: bool = True) -> TreeTracker:
+    """Begin to follow the tree of a command that has not been let go yet, and to meet the calls of these programs in it.
+
+    `sockets`: whether their bytes are to be counted, which costs every call on a socket 0.2 µs.
+    """
     heard, _ = exits.listen()
     there = systems(host)
     opens, no_opens = opened.listen(mounts(host))
     known = there if opens is not None else None
     call_tracker = CallTracker(tree=tree, programs=programs) if programs else None
+    counted, _ = socket_bytes.listen() if sockets and heard is not None and opens is not None else (None, None)
     return TreeTracker(
-        host=host, tree=tree, systems=known, exits=heard, opens=opens, no_opens=no_opens, call_tracker=call_tracker
+        host=host,
+        tree=tree,
+        systems=known,
+        exits=heard,
+        opens=opens,
+        sockets=counted,
+        no_opens=no_opens,
+        call_tracker=call_tracker,
     )
 
 

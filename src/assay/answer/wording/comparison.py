@@ -45,6 +45,12 @@ def sentence(experiment: Experiment, one: Comparison) -> Sentence:
     return Sentence(claim=claim(experiment, one), size=size(experiment, one), interval=interval(one), note=note(one))
 
 
+def refused(experiment: Experiment, one: Comparison, why: str, where: str) -> Sentence:
+    """Say that two arms cannot be compared by this measure: no ratio, for it would be read."""
+    arms = f"{candidate_of(experiment, one)} against {level(experiment, one.factor, one.baseline)}"
+    return Sentence(claim=f"{arms} is no comparison: {why}", size="", interval="", note="", where=where)
+
+
 def statement(experiment: Experiment, one: Comparison) -> str:
     """Put a comparison in one sentence with its measure and conditions, and what its design cannot exclude."""
     measure = marks.measure(measure_of(experiment, one.measure))

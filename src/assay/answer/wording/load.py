@@ -25,7 +25,9 @@ def line(phase: Phase) -> str:
     cpu = cost["cpu_ns_per_op"]
     if cpu is None:
         return "unknown"
-    time = f"{measures.with_unit(cpu, Unit.NANOSECONDS)} of CPU time per operation"
+    per_gb = cost["cpu_ns_per_gb"]
+    of_data = "" if per_gb is None else f", {measures.with_unit(per_gb, Unit.NANOSECONDS)} per GB"
+    time = f"{measures.with_unit(cpu, Unit.NANOSECONDS)} of CPU time per operation{of_data}"
     sums = ", ".join(
         f"{measures.with_unit(cost[name] or 0.0, Unit.COUNT)} {words}"
         for name, words in (

@@ -91,7 +91,8 @@ def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
         ahead = ""
     for place, each in enumerate(one.lines):
         words = clause(experiment, each, ahead if place == 0 else "")
-        yield "; ".join(filter(None, (words, comparison.undecided_for(_hardest(each.comparisons)))))
+        undecided = "" if each.unlike else comparison.undecided_for(_hardest(each.comparisons))
+        yield "; ".join(filter(None, (words, undecided)))
     if one.more:
         yield f"{one.more} more below"
     for each in one.undecided:
@@ -191,6 +192,9 @@ def line(experiment: Experiment, one: Line) -> comparison.Sentence:
     """Put comparisons that agree in one sentence."""
     same = one.comparisons
     first, alone = same[0], len(same) == 1
+    if one.unlike:
+        where = conditions(experiment, [each.within for each in same])
+        return comparison.refused(experiment, first, labels.short(one.unlike), where)
     notes = (comparison.undecided_for(_hardest(same)), _efficiency(same))
     return comparison.Sentence(
         claim=comparison.claim(experiment, first),

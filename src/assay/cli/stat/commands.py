@@ -47,9 +47,10 @@ class ParameterScan:
 def commands(typed: StatWords) -> tuple[Command, ...]:
     """All commands of a call, the baseline first; note what is wrong with them."""
     prepare = prepared(typed)
-    argvs = [typed.command, *(argv for text in typed.others if (argv := split_command(typed, text)))]
+    others = [(argv, text) for text in typed.others if (argv := split_command(typed, text))]
     if (scan := scanned(typed)) is None:
-        return tuple(Command(argv=argv, label=" ".join(argv), prepare=prepare) for argv in argvs)
+        named = [(typed.command, " ".join(typed.command)), *others]
+        return tuple(Command(argv=argv, label=label, prepare=prepare) for argv, label in named)
     return tuple(
         Command(
             argv=tuple(scan.put(word, value) for word in typed.command),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay import measures
 from assay.cli.stat.execution import JudgedExecution
-from assay.evidence import rungs
+from assay.evidence import growth, rungs
 from assay.records import Direction, Verdict
 from assay.units import Unit
 from assay.watch.as_run import place_of
@@ -40,6 +40,31 @@ def transfers(execution: JudgedExecution) -> Iterator[str]:
             yield f"{text}{read_from(found.hit_share, device)}"
         else:
             yield f"{text}{written_to(execution, destination(execution, known))}"
+    yield from longer(execution)
+    yield from other_kinds(execution)
+
+
+def longer(execution: JudgedExecution) -> Iterator[str]:
+    """Yield how much longer files became without data."""
+    (phase,), seen = execution.external.run.phases, execution.external.observations
+    found = growth.of_files(phase, seen)
+    if found is not None and found.empty_bytes >= LEAST_BYTES:
+        yield f"files {bytes_text(found.empty_bytes)} longer without data ({', '.join(found.kinds)})"
+
+
+def other_kinds(execution: JudgedExecution) -> Iterator[str]:
+    """Yield what moved through sockets, and what was read from devices of characters."""
+    kinds = execution.watched.account.kinds if execution.watched.account else None
+    if kinds is None:
+        return
+    told = (
+        ("received {} through sockets", kinds.received_bytes),
+        ("sent {} through sockets", kinds.sent_bytes),
+        ("read {} from a device of characters (/dev/zero, /dev/urandom)", kinds.device_bytes),
+    )
+    for words, amount in told:
+        if (amount or 0) >= LEAST_BYTES:
+            yield words.format(bytes_text(amount))
 
 
 def destination(execution: JudgedExecution, known: tuple[rungs.Device, ...]) -> str:

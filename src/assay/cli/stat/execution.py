@@ -78,6 +78,7 @@ def once(request: Request, of: Command) -> JudgedExecution:
         argv=argv,
         result_file=None if own else reports.result_file(argv),
         programs=frozenset() if own else reports.programs(argv),
+        sockets=reports.counts_sockets(argv),
         kept=request.lab is not None,
         more=(*request.observe, *(PATHS if request.claim is not None and request.claim.path is not None else ())),
         server=request.server,
@@ -119,19 +120,21 @@ def unobserved(request: Request, watched: Watched) -> Iterator[str]:
 
 
 def how(request: Request, watched: Watched) -> Mapping[str, Value] | None:
-    """How the figure is found, with the direction in which more was seen to move where the caller names none."""
+    """How the figure is found, with the kind of bytes of which most were seen to move where the caller names none."""
     if request.knobs is None:
         return None
-    account = watched.account
-    writes = account is not None and max(account.wchar, account.write_bytes) > max(account.rchar, account.read_bytes)
-    return {**request.knobs, "direction": request.direction or ("write" if writes else "read")}
+    from assay.watch import reports
+
+    return {**request.knobs, "direction": request.direction or reports.busiest(watched, str(request.knobs["unit"]), fed=fed())}
 
 
 def fed() -> bool:
-    """Whether the command's standard input is a pipe: what it reads from there is of no file."""
+    """Whether the command's standard input is a pipe or a device such as /dev/zero: what it reads from there is of no file."""
+    from assay.watch import files
+
     with contextlib.suppress(OSError):
-        mode = os.fstat(0).st_mode
-        return S_ISFIFO(mode) or S_ISSOCK(mode)
+        found = os.fstat(0)
+        return S_ISFIFO(found.st_mode) or S_ISSOCK(found.st_mode) or (files.is_source(found) and not os.isatty(0))
     return False
 
 

@@ -98,8 +98,20 @@ def ladder(execution: JudgedExecution) -> dict[str, Any]:
             "dirty_at_exit_bytes": dirty_bytes(execution),
             "drain_s": None if watched.drain_ns is None else watched.drain_ns / 1e9,
         },
+        "no_file": no_file(execution),
         "devices": [plainly.to_plain(one) for one in rungs.devices(phase, seen)],
         "network": [plainly.to_plain(one) for one in networks(execution)],
+    }
+
+
+def no_file(execution: JudgedExecution) -> dict[str, Any]:
+    """What moved that is of no file; null where nobody can tell."""
+    kinds = execution.watched.account.kinds if execution.watched.account else None
+    return {
+        "read_bytes": kinds and kinds.read_bytes,
+        "device_read_bytes": kinds and kinds.device_bytes,
+        "received_bytes": kinds and kinds.received_bytes,
+        "sent_bytes": kinds and kinds.sent_bytes,
     }
 
 

@@ -36,7 +36,7 @@ Options:
                           iozone ...): reads are of the device, writes are on stable media. Other commands are described.
   --reported REGEX        Find the figure in the output of a tool without a parser: first group of the last match.
   --unit UNIT             The unit of that figure: MB/s, MiB/s, Gbit/s, IOPS, ms ...
-  --direction WHICH       read or write, for --reported. Default: the direction with more observed bytes.
+  --direction WHICH       read, write, send, receive or request, for --reported. Default: the direction with more observed bytes.
   --observe NAME,...      Add observers (assay catalogue): tracepoints attributes flushes and pages to processes. Adds their cost.
   --server PART=VALUE,... The local server of which the command is a client: pid_file=FILE or cgroup=GROUP, and its data=DIR,
                           address=IP. Its page cache, CPUs and network are audited too.
@@ -57,7 +57,7 @@ Exit status: the command's own, 128+N after signal N; 125 if assay itself failed
 it does not exist.
 """
 LAB = "lab"
-DIRECTIONS = ("read", "write")
+DIRECTIONS = ("read", "write", "send", "receive", "request")
 CLAIM_PARTS: dict[str, type[StrEnum]] = {
     "tier": Tier,
     "durability": Durability,
@@ -167,7 +167,7 @@ def knobs(typed: StatWords) -> Mapping[str, Value] | None:
     """Return the knobs that find the figure in the output, where the caller gives them."""
     pattern, unit, direction = (typed.options.get(name) for name in ("reported", "unit", "direction"))
     if direction is not None and direction not in DIRECTIONS:
-        typed.wrong(f"--direction {direction}", "read or write")
+        typed.wrong(f"--direction {direction}", f"one of {', '.join(DIRECTIONS)}")
     if pattern is None:
         for name, value in (("unit", unit), ("direction", direction)):
             if value is not None:

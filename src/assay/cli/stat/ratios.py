@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.cli.stat import described, shown
+from assay.cli.stat import described, likeness, shown
 from assay.cli.stat.commands import Command
 from assay.cli.stat.execution import JudgedExecution
-from assay.records import Conclusion, Experiment, Severity, VerdictState, worst
+from assay.records import Conclusion, Experiment, VerdictState, worst
 from assay.statistics.contrast import four_way, interval, paired_ratio
 from assay.statistics.intervals import LEAST
 from assay.units import Unit
-from assay.watch.as_run import ended
 
 ELAPSED = "elapsed_ns"
 """What commands are compared by that have no figure in common."""
@@ -22,7 +21,7 @@ WIDE, NARROW = 0.05, 0.10
 """The error of the interval that is shown, and of that for equivalence; shared by all comparisons of a measure (Bonferroni)."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True)
 class Arm:
     """One command with its runs, in the order of the rounds."""
 
@@ -45,6 +44,8 @@ class CommandRatio:
     conclusion: Conclusion
     state: VerdictState | None
     """The worst verdict of the runs that it rests on; None where nothing is claimed of them."""
+    unlike: str | None = None
+    """Why there is nothing to compare: an arm failed, or both did other work; None where they are alike."""
     digits_share: float = 0.0
     """What the last printed digits of both leave open, as a share."""
 
@@ -82,28 +83,7 @@ def worst_of(runs: Sequence[JudgedExecution]) -> JudgedExecution:
 def ratios(arms: Sequence[Arm]) -> tuple[CommandRatio, ...]:
     """The ratio of each shared figure of each further command to the first; of the elapsed time where none is shared."""
     first, *others = arms
-    return tuple(ratio for other in others if not apart(first, other) for ratio in compared(first, other, len(others)))
-
-
-LOAD = "load"
-"""The part of a claim that is refuted where operations failed, or where there were none: no half of a ratio."""
-
-
-def apart(first: Arm, other: Arm) -> str | None:
-    """Return why a command has no ratio to the first one: runs of one of them did not do their work. None where all did."""
-    for arm in dict.fromkeys((first, other)):
-        ends = [end for one in arm.runs if (end := no_work(one)) is not None]
-        if ends:
-            of = "" if arm is other else " of the first command"
-            return f"no ratio: {len(ends)} of {len(arm.runs)} runs{of} did not do their work; the last: {ends[-1]}"
-    return None
-
-
-def no_work(execution: JudgedExecution) -> str | None:
-    """Return how one run failed, by its status or by what its tool reports; None where it did what it is called."""
-    found = (one for verdict in execution.verdicts for one in verdict.findings if one.part == LOAD)
-    said = next((one.statement.rstrip(".") for one in found if one.counts and one.severity is Severity.INVALIDATES), None)
-    return ended(execution.watched) or said
+    return tuple(ratio for other in others for ratio in compared(first, other, len(others)))
 
 
 def compared(first: Arm, other: Arm, together: int) -> Iterator[CommandRatio]:
@@ -113,7 +93,8 @@ def compared(first: Arm, other: Arm, together: int) -> Iterator[CommandRatio]:
     for name in shared:
         contrast = paired_ratio(mine[name], theirs[name])
         low, high, conclusion = None, None, Conclusion.UNDECIDED
-        if contrast.n >= LEAST:
+        unlike = unlikeness(first.runs, other.runs, name)
+        if contrast.n >= LEAST and unlike is None:
             wide, narrow = interval(contrast, 1 - WIDE / together), interval(contrast, 1 - NARROW / together)
             low, high = math.exp(wide[0]), math.exp(wide[1])
             conclusion = four_way(wide, narrow, Experiment.matters_share)
@@ -126,9 +107,18 @@ def compared(first: Arm, other: Arm, together: int) -> Iterator[CommandRatio]:
             pairs=contrast.n,
             together=together,
             conclusion=conclusion,
-            state=worst_of((*first.runs, *other.runs)).state,
+            state=VerdictState.INVALID if unlike else worst_of((*first.runs, *other.runs)).state,
+            unlike=unlike,
             digits_share=digits_share(first.runs, name) + digits_share(other.runs, name),
         )
+
+
+def unlikeness(first: Sequence[JudgedExecution], other: Sequence[JudgedExecution], name: str) -> str | None:
+    """Why a figure of two commands cannot be compared; None where it can."""
+    if failure := likeness.failed(first, other):
+        return failure
+    amounts = likeness.unlike_amounts(first, other) if name == ELAPSED else None
+    return amounts or likeness.unlike_sizes(first, other, name, unit_of(first, name))
 
 
 def digits_share(runs: Sequence[JudgedExecution], name: str) -> float:
@@ -141,6 +131,11 @@ def digits_share(runs: Sequence[JudgedExecution], name: str) -> float:
 
 def ratio_line(ratio: CommandRatio) -> str:
     """Return `dd bs=4k: write 1.31 times that of the first command (95 % CI ..., 5 pairs): different and matters ...`."""
+    if ratio.unlike:
+        what = ratio.measure.removesuffix("_ns")
+        return shown.line(
+            "vs", f"{ratio.command.label[:40]}: {what} INVALID, no comparison with the first command: {ratio.unlike}"
+        )
     share = "" if ratio.together == 1 else f" for all {ratio.together} ratios together"
     interval = "" if ratio.low is None else f"95 % CI {ratio.low:.3g} to {ratio.high:.3g}{share}, "
     state = "" if ratio.state in (None, VerdictState.SOUND) else f"; runs are {ratio.state}"

@@ -11,7 +11,8 @@ from assay import measures
 from assay.cli.stat import commands, described, exported, json_output, shown
 from assay.cli.stat.execution import JudgedExecution, keep, once, status
 from assay.cli.stat.options import Request
-from assay.cli.stat.ratios import Arm, CommandRatio, apart, figures_of, ratio_line, ratios, unit_of, worst_of, worst_state
+from assay.cli.stat.ratios import Arm, CommandRatio, figures_of, ratio_line, ratios, unit_of, worst_of, worst_state
+from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import VerdictState
 from assay.statistics.intervals import LEAST, Mean, geometric_mean
 from assay.terminal.output import say
@@ -35,7 +36,8 @@ def repeated(request: Request) -> int:
         exported.write(request.export, arms, found)
     if request.lab is not None:
         keep(request.lab, made)
-    return status(first.runs[-1], request.gate) or status(worst_of(made), request.gate)
+    refused = BAD_VERDICT if request.gate is not Gate.OFF and any(ratio.unlike for ratio in found) else 0
+    return status(first.runs[-1], request.gate) or status(worst_of(made), request.gate) or refused
 
 
 def rounds(request: Request, arms: Sequence[Arm]) -> Iterator[JudgedExecution]:
@@ -65,9 +67,6 @@ def answer(arms: Sequence[Arm], found: Sequence[CommandRatio]) -> Iterator[str]:
     yield from lines[0 if others else in_headline(first.runs) :]
     yield from (line for arm in arms for line in failed_lines(arm))
     yield from map(ratio_line, found)
-    for other in others:
-        if why := apart(first, other):
-            yield shown.line("vs", f"{other.command.label[:40]}: {why}")
 
 
 def headline(runs: Sequence[JudgedExecution]) -> Iterator[str]:
@@ -147,10 +146,10 @@ def plain(first: Arm, others: Sequence[Arm], found: Sequence[CommandRatio]) -> d
                 "conclusion": str(ratio.conclusion),
                 "verdict": None if ratio.state is None else str(ratio.state),
                 "digits_share": ratio.digits_share,
+                "unlike": ratio.unlike,
             }
             for ratio in found
         ],
-        "not_compared": [{"name": arm.command.label, "reason": why} for arm in others if (why := apart(first, arm))],
     }
 
 

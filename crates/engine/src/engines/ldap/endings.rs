@@ -81,11 +81,7 @@ impl Loader {
     /// Loses connections on which a request is under way for too long.
     #[cold]
     pub(super) fn lose_silent(&mut self, recorder: &mut Recorder) {
-        let now_ns = monotonic_ns();
-        if self.quits_ns == u64::MAX {
-            self.quits_ns = now_ns + self.patience_ns;
-        }
-        if now_ns < self.quits_ns {
+        if !self.has_waited_enough() {
             return;
         }
         for number in 0..self.connections.len() as u32 {
@@ -95,9 +91,37 @@ impl Loader {
         }
     }
 
+    /// Whether nothing has come for as long as the load waits.
+    fn has_waited_enough(&mut self) -> bool {
+        let now_ns = monotonic_ns();
+        if self.quits_ns == u64::MAX {
+            self.quits_ns = now_ns + self.patience_ns;
+        }
+        now_ns >= self.quits_ns
+    }
+
+    /// Requests that time ended before their answers came: each is in the result with how long it had waited.
+    #[cold]
+    fn leave(&mut self, recorder: &mut Recorder) {
+        for connection in self.connections.iter().filter(|one| !one.is_lost) {
+            for one in connection.pending.iter().filter(|one| one.id != 0) {
+                let planned = &mut self.mix.planned[one.operation];
+                planned.withdraw(one);
+                let binds = self.mix.bind.as_ref();
+                let slot = binds.filter(|_| one.binds_from.is_some());
+                recorder.leave(slot.map_or(planned.slot, |(_, slot)| *slot), one.from);
+            }
+        }
+    }
+
     /// After the end: whether what is under way is left to itself.
     pub(super) fn gives_up_waiting(&mut self, recorder: &mut Recorder) -> bool {
-        self.lose_silent(recorder);
+        if recorder.stopped != Stopped::Time {
+            self.lose_silent(recorder);
+        } else if self.has_waited_enough() {
+            self.leave(recorder);
+            return true;
+        }
         matches!(
             recorder.control().reason(),
             Some(Stopped::Limit | Stopped::Error)

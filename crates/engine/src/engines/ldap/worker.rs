@@ -280,7 +280,9 @@ impl Loader {
     #[cold]
     fn doze(&mut self, recorder: &mut Recorder) {
         self.mix.goes_on &= recorder.goes_on(recorder.now());
-        self.lose_silent(recorder);
+        if self.mix.goes_on {
+            self.lose_silent(recorder);
+        }
     }
 
     /// Serves a connection that is ready; what is to be sent goes at once, before the next one.

@@ -118,7 +118,7 @@ impl Sender {
                     }
                 }
                 Err(errno) if connection.is_interrupted() => {
-                    lose(&self.hall, connection, recorder, self.slot, errno);
+                    lose(&self.hall, connection, recorder, (self.slot, Some(from)), errno);
                     break;
                 }
                 Err(errno) => {
@@ -189,7 +189,7 @@ impl Receiver {
             };
             match receive(&connection.socket, buffer) {
                 Ok(0) => {
-                    close(hall, connection, recorder, slot, true);
+                    close(hall, connection, recorder, (slot, Some(from)), true);
                     return None;
                 }
                 Ok(bytes) => {
@@ -206,7 +206,7 @@ impl Receiver {
                         return Some(sent);
                     }
                     Said::Gone => {
-                        lose(hall, connection, recorder, slot, Errno::CONNRESET);
+                        lose(hall, connection, recorder, (slot, Some(from)), Errno::CONNRESET);
                         return None;
                     }
                 },

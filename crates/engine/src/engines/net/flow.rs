@@ -88,6 +88,15 @@ impl Flow {
         self.left -= 1;
     }
 
+    /// Since when the load waits here for an operation to end; None of a server's end, and between operations.
+    pub fn waits_since(&self, kind: Kind) -> Option<u64> {
+        match kind {
+            Kind::Answer => None,
+            Kind::Receive => Some(self.from),
+            Kind::Send | Kind::Ask => self.is_begun.then_some(self.from),
+        }
+    }
+
     /// Goes as far as the socket lets it.
     pub fn advance(
         &mut self,
@@ -185,7 +194,10 @@ impl Flow {
                         return Outcome::Complete(false);
                     }
                 }
-                Err(Errno::AGAIN | Errno::INTR) => return Outcome::Waits,
+                Err(Errno::AGAIN | Errno::INTR) => {
+                    self.from = from;
+                    return Outcome::Waits;
+                }
                 Err(errno) => return Outcome::Failed(errno),
             }
         }

@@ -158,6 +158,7 @@ impl Many {
             }
             let outcome = flow.advance(self.kind, self.slot, (&work.out, &mut work.into), recorder);
             let connection = Arc::clone(&flow.connection);
+            let at = (self.slot, flow.waits_since(self.kind));
             let leads = self.kind.leads();
             match outcome {
                 Outcome::Waits => continue,
@@ -180,9 +181,9 @@ impl Many {
                     flow.is_cut = true;
                 }
                 Outcome::Closed(in_order) => {
-                    close(&self.hall, &connection, recorder, self.slot, in_order);
+                    close(&self.hall, &connection, recorder, at, in_order);
                 }
-                Outcome::Failed(errno) => lose(&self.hall, &connection, recorder, self.slot, errno),
+                Outcome::Failed(errno) => lose(&self.hall, &connection, recorder, at, errno),
             }
             work.flows[number].is_over = true;
             work.open -= 1;

@@ -79,7 +79,7 @@ impl Sender {
             match send_all(&connection.socket, message) {
                 Ok(bytes) if complete(recorder, self.slot, bytes, from) => {}
                 Ok(_) => return,
-                Err(errno) => return lose(&self.hall, connection, recorder, self.slot, errno),
+                Err(errno) => return lose(&self.hall, connection, recorder, (self.slot, Some(from)), errno),
             }
         }
     }
@@ -92,7 +92,7 @@ impl Sender {
                 Ok(bytes) if complete(recorder, self.slot, bytes, from) => {}
                 Ok(_) => break,
                 Err(errno) => {
-                    lose(&self.hall, connection, recorder, self.slot, errno);
+                    lose(&self.hall, connection, recorder, (self.slot, Some(from)), errno);
                     break;
                 }
             }
@@ -132,13 +132,13 @@ impl Worker for Receiver {
                 return drain(&connection, &mut buffer);
             };
             match receive(&connection.socket, &mut buffer) {
-                Ok(0) => return close(&self.hall, &connection, recorder, slot, true),
+                Ok(0) => return close(&self.hall, &connection, recorder, (slot, Some(from)), true),
                 Ok(bytes) => {
                     if !complete(recorder, slot, bytes, from) {
                         return drain(&connection, &mut buffer);
                     }
                 }
-                Err(errno) => return lose(&self.hall, &connection, recorder, slot, errno),
+                Err(errno) => return lose(&self.hall, &connection, recorder, (slot, Some(from)), errno),
             }
         }
     }

@@ -75,7 +75,7 @@ impl Worker for Asker {
                 Ok(bytes) if complete(recorder, 0, bytes, from) => {}
                 Ok(_) => break,
                 Err(errno) => {
-                    lose(&self.hall, &connection, recorder, 0, errno);
+                    lose(&self.hall, &connection, recorder, (0, Some(from)), errno);
                     break;
                 }
             }
@@ -112,24 +112,24 @@ impl Worker for Answerer {
         let (hall, socket) = (&self.hall, &connection.socket);
         loop {
             let first = match receive(socket, &mut request) {
-                Ok(0) => return close(hall, &connection, recorder, 0, true),
+                Ok(0) => return close(hall, &connection, recorder, (0, None), true),
                 Ok(bytes) => bytes,
                 // Between requests nothing is left unfinished.
                 Err(_) if connection.is_interrupted() => {
-                    return close(hall, &connection, recorder, 0, true);
+                    return close(hall, &connection, recorder, (0, None), true);
                 }
-                Err(errno) => return lose(hall, &connection, recorder, 0, errno),
+                Err(errno) => return lose(hall, &connection, recorder, (0, None), errno),
             };
             match receive_all(socket, &mut request[first..]) {
                 Ok(rest) if first + rest == request.len() => {}
-                Ok(_) => return close(hall, &connection, recorder, 0, false),
-                Err(errno) => return lose(hall, &connection, recorder, 0, errno),
+                Ok(_) => return close(hall, &connection, recorder, (0, None), false),
+                Err(errno) => return lose(hall, &connection, recorder, (0, None), errno),
             }
             let from = recorder.now();
             match send_all(socket, &response) {
                 Ok(sent) if complete(recorder, 0, request.len() + sent, from) => {}
                 Ok(_) => return end_sending(&connection),
-                Err(errno) => return lose(hall, &connection, recorder, 0, errno),
+                Err(errno) => return lose(hall, &connection, recorder, (0, None), errno),
             }
         }
     }

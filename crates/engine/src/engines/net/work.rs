@@ -95,16 +95,20 @@ pub fn end_sending(connection: &Connection) {
 }
 
 /// An operation that did not come to its end: broken off by this end, or an error that ends the connection.
+/// `from` is when it began, of an operation of the load.
 #[cold]
 pub fn lose(
     hall: &Hall,
     connection: &Connection,
     recorder: &mut Recorder,
-    slot: usize,
+    (slot, from): (usize, Option<u64>),
     errno: Errno,
 ) {
     if connection.is_interrupted() {
         hall.account.leave_unfinished();
+        if let Some(from) = from {
+            recorder.leave(slot, from);
+        }
         connection.end(Ended::Interrupted);
         recorder.out_of_time();
         return;
@@ -118,20 +122,22 @@ pub fn lose(
 }
 
 /// The other end has ended in order: between operations, or in the midst of one.
+/// `from` is since when this end waited for something that it was to get.
 #[cold]
 pub fn close(
     hall: &Hall,
     connection: &Connection,
     recorder: &mut Recorder,
-    slot: usize,
+    (slot, from): (usize, Option<u64>),
     in_order: bool,
 ) {
+    let from = from.filter(|_| hall.settings.role == Role::Load);
     if in_order && !connection.is_interrupted() {
         connection.end(Ended::Closed);
-    } else if in_order {
+    } else if in_order && from.is_none() {
         connection.end(Ended::Interrupted);
         recorder.out_of_time();
     } else {
-        lose(hall, connection, recorder, slot, Errno::CONNRESET);
+        lose(hall, connection, recorder, (slot, from), Errno::CONNRESET);
     }
 }

@@ -1,0 +1,72 @@
+# Read by every case before its own lines: what cases share. Each works in a directory of its own, $CASE, and may be root.
+# A case runs in a mount namespace of its own where it is root: its mounts end with it. Programs and groups end here.
+set -e
+cd "$CASE"
+STARTED=
+at_end() {
+	cd "$CASE"
+	for one in $STARTED; do kill "$one" 2>/dev/null && wait "$one" 2>/dev/null; done
+	[ ! -e undo ] || while read -r line; do sh -c "$line" || true; done < undo
+}
+trap at_end EXIT
+trap 'exit 143' TERM INT HUP
+
+# start COMMAND...: a program that runs beside the case, without output
+start() { "$@" > /dev/null 2>&1 & STARTED="$STARTED $!"; sleep 1; }
+
+# disk NAME SIZE FILESYSTEM [OPTIONS]: an image as a disk with direct I/O, mounted on NAME; the case goes on in there
+disk() {
+	truncate -s "$2" "$1.img"
+	case $3 in ext4) mkfs.ext4 -q -F "$1.img" ;; *) "mkfs.$3" -q -f "$1.img" > /dev/null ;; esac
+	DEVICE=$(losetup -f --show --direct-io=on "$1.img")
+	mkdir "$1"
+	mount ${4:+-o "$4"} "$DEVICE" "$1"
+	losetup -d "$DEVICE"
+	cd "$1"
+}
+
+# raw NAME: the image NAME as a device with direct I/O; its path is in DEVICE
+raw() { DEVICE=$(losetup -f --show --direct-io=on "$1"); echo "losetup -d $DEVICE" >> "$CASE/undo"; }
+
+# data FILE MIB: random bytes on the disk; cold FILE: none of them in the page cache; warm FILE: all of them
+data() { dd if=/dev/urandom of="$1" bs=1M count="$2" conv=fsync status=none; cold "$1"; }
+cold() { dd if="$1" iflag=nocache count=0 status=none; }
+warm() { cat "$1" > /dev/null; }
+
+# group CONTROLLER FILE VALUE...: a control group with these limits (version 1 or 2), for `in_group COMMAND...`
+group() {
+	if [ -d "/sys/fs/cgroup/$1" ]; then GROUP=/sys/fs/cgroup/$1/assay-casebook-$$; else GROUP=/sys/fs/cgroup/assay-casebook-$$; fi
+	mkdir -p "$GROUP"
+	echo "rmdir $GROUP" >> "$CASE/undo"
+	shift
+	while [ $# -gt 1 ]; do echo "$2" > "$GROUP/$1"; shift 2; done
+}
+in_group() { sh -c 'echo $$ > '"$GROUP"'/cgroup.procs; exec "$@"' sh "$@"; }
+cpu_quota() { # percent of one CPU
+	if [ -d /sys/fs/cgroup/cpu ]; then group cpu cpu.cfs_period_us 100000 cpu.cfs_quota_us "$1"000
+	else group cpu cpu.max "$1"000\ 100000; fi
+}
+write_limit() { # bytes a second of DEVICE
+	NUMBER=$(cat "/sys/block/${DEVICE#/dev/}/dev")
+	if [ -d /sys/fs/cgroup/blkio ]; then group blkio blkio.throttle.write_bps_device "$NUMBER $1"
+	else group io io.max "$NUMBER wbps=$1"; fi
+}
+
+# far [TC...]: two namespaces, `near` and `far` (10.77.0.2), joined by a line whose near end has this queue
+far() {
+	mkdir -p /run/netns
+	mount -t tmpfs none /run/netns
+	ip netns add near
+	ip netns add far
+	ip link add va netns near type veth peer name vb netns far
+	end near va 10.77.0.1
+	end far vb 10.77.0.2
+	[ $# -eq 0 ] || ip netns exec near tc qdisc add dev va root "$@"
+}
+end() { # NAMESPACE INTERFACE ADDRESS
+	ip -n "$1" addr add "$3/24" dev "$2"
+	ip -n "$1" link set lo up
+	ip -n "$1" link set "$2" up
+}
+near() { ip netns exec near "$@"; }
+on_far() { start ip netns exec far "$@"; }

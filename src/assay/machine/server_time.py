@@ -1,0 +1,189 @@
+"""CPU time of a server from looks at its processes: of their control groups, else of each process with its ended children.
+
+Threads and processes that end between two looks are in the account of their group, of their process, or of the process that
+waited for them. Those that no process of the server waited for are in no account: `unwaited` counts what may have had some.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from assay.catalogue import Host
+from assay.evidence.snapshots import named_numbers, number, text_of, texts
+from assay.frozen import dataclass
+from assay.machine import cgroups
+from assay.machine.server import in_group
+from assay.records import Snapshot
+
+TICK_NS = 10_000_000
+"""USER_HZ is 100 on every architecture that this runs on (proc_pid_stat(5))."""
+SIGCHLD = 1 << 16
+UTIME, WAITED = slice(11, 13), slice(13, 15)
+"""Fields of /proc/PID/stat after the state: own user and system time, and those of the children that were waited for."""
+PARENT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessTime:
+    """CPU time of one process at one look, in ns."""
+
+    parent: int
+    own: int
+    """Of all its threads, the ended ones included."""
+    waited: int
+    """Of its children that it waited for, and of theirs."""
+    ignores: bool
+    """Whether it ignores the end of its children: then their time is in no account."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerTime:
+    """CPU time of a server since the first look, at each look."""
+
+    spent_ns: tuple[int, ...]
+    unwaited: tuple[int, ...]
+    """How many processes are there that may have had children whose time nobody counts, and how many ended unwaited."""
+
+
+def server_time(seen: Sequence[Snapshot]) -> ServerTime:
+    """The CPU time of a server at each look: by its control groups where they are its own, else by its processes."""
+    groups = own_groups(seen)
+    if groups:
+        first: dict[str, int] = {}
+        for group, used in (pair for look in groups for pair in look.items()):
+            first.setdefault(group, used)
+        spent, last = [], dict[str, int]()
+        for look in groups:
+            last |= look  # a group that is gone keeps what it had
+            spent.append(sum(used - first[group] for group, used in last.items()))
+        return ServerTime(spent_ns=tuple(spent), unwaited=(0,) * len(seen))
+    return by_process([processes_of(one) for one in seen])
+
+
+def read(host: Host, running: Iterable[int]) -> Mapping[str, object]:
+    """Return the texts that `server_time` needs of these processes and their control groups, beside their threads."""
+    own = texts(host.read, (f"/proc/{pid}/{name}" for pid in running for name in ("stat", "cgroup")))
+    files = {cgroups.account(text) for path, text in own.items() if path.endswith("/cgroup") and isinstance(text, str)}
+    accounts = sorted(file for file in files if file)
+    members = {file: list(in_group(host, file.rpartition("/")[0])) for file in accounts}
+    return {**own, **texts(host.read, accounts), "members": members}
+
+
+# ------------------------------------------------------------------------------------------------ control groups
+
+
+def own_groups(seen: Sequence[Snapshot]) -> list[dict[str, int]] | None:
+    """CPU time (ns) of the server's groups at each look; None where a process of it is in none, or a group has others, too."""
+    looks, strangers, known = [], list[set[int]](), {pid for one in seen for pid in pids_of(one)}
+    for one in seen:
+        texts = {pid: text_of(one, f"/proc/{pid}/cgroup") for pid in pids_of(one)}
+        files = {cgroups.account(text) for text in texts.values() if text}
+        used = {file: nanoseconds(text, file) for file in files if file and (text := text_of(one, file)) is not None}
+        if None in files or not files or used.keys() != files:
+            return None
+        top = {file: spent for file, spent in used.items() if not any(below(file, other) for other in used if other != file)}
+        looks.append(top)
+        strangers.append({pid for file in top for pid in members(one, file)} - known)
+    met: set[int] = set()
+    for look in strangers:
+        if met & look:
+            return None
+        met |= look
+    return looks
+
+
+def below(file: str, other: str) -> bool:
+    """Whether the group of one file is below that of another one."""
+    return file.startswith(other.rpartition("/")[0] + "/") and file != other
+
+
+def nanoseconds(text: str, file: str) -> int:
+    """Parse the CPU time of a group. Raises EvidenceError."""
+    if file.endswith(cgroups.USAGE[1]):
+        return number(text.strip(), file)
+    return named_numbers(text, file).get("usage_usec", 0) * 1000
+
+
+def members(snapshot: Snapshot, file: str) -> Iterator[int]:
+    """Yield the processes of a group and of those below it, at one look."""
+    found = snapshot.raw.get("members")
+    listed = found.get(file) if isinstance(found, Mapping) else None
+    yield from (int(pid) for pid in listed) if isinstance(listed, list | tuple) else ()
+
+
+# ------------------------------------------------------------------------------------------------ processes
+
+
+def pids_of(snapshot: Snapshot) -> list[int]:
+    """Return the server's processes at one look."""
+    found = snapshot.raw.get("pids")
+    return [int(pid) for pid in found] if isinstance(found, list | tuple) else []
+
+
+def processes_of(snapshot: Snapshot) -> dict[int, ProcessTime]:
+    """Return the CPU time of each process; one that ended during the look is left out.
+
+    /proc/PID/stat counts ended threads, too, in ticks: what the living ones ran for says more where it is within the last tick.
+    """
+    found = {}
+    for pid in pids_of(snapshot):
+        fields = (text_of(snapshot, f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
+        if len(fields) < WAITED.stop:
+            continue
+        ticks = sum(number(word, "stat") for word in fields[UTIME]) * TICK_NS
+        threads = sum(run for run, _ in threads_of(snapshot, pid).values())
+        ignored = re.search(r"^SigIgn:\s*(\w+)", text_of(snapshot, f"/proc/{pid}/status") or "", re.MULTILINE)
+        found[pid] = ProcessTime(
+            parent=number(fields[PARENT], "stat"),
+            own=min(max(threads, ticks), ticks + 2 * TICK_NS),
+            waited=sum(number(word, "stat") for word in fields[WAITED]) * TICK_NS,
+            ignores=bool(ignored and int(ignored[1], 16) & SIGCHLD),
+        )
+    return found
+
+
+def threads_of(snapshot: Snapshot, pid: int | None = None) -> dict[str, tuple[int, int]]:
+    """Return thread -> CPU time and CPU wait in ns, without threads that ended during the look; of one process or of all."""
+    paths = [path for path in snapshot.raw if "/task/" in path and (pid is None or path.startswith(f"/proc/{pid}/"))]
+    words = {path: text.split() for path in paths if (text := text_of(snapshot, path))}
+    return {path: (number(row[0], path), number(row[1], path)) for path, row in words.items() if len(row) > 1}
+
+
+def by_process(looks: Sequence[Mapping[int, ProcessTime]]) -> ServerTime:
+    """Add up what processes had when they were last seen, and what those that waited had of ended ones beyond that."""
+    highest, base, kept, lost = dict[int, int](), dict[int, int](), 0, 0
+    spent, unwaited = list[int](), list[int]()
+    before: Mapping[int, ProcessTime] | None = None
+    for look in looks:
+        waited_for = _waited_for(before or {}, look)
+        for pid in (before or {}).keys() - look.keys():
+            kept += -base[pid] if pid in waited_for else highest[pid] - base[pid]
+            lost += pid not in waited_for
+        for pid, one in look.items():
+            known = before is not None and pid in before
+            highest[pid] = max(one.own + one.waited, highest[pid] if known else 0)
+            if not known:
+                base[pid] = highest[pid] if before is None else 0
+        total = kept + sum(highest[pid] - base[pid] for pid in look)
+        spent.append(max(total, spent[-1] if spent else 0))
+        unwaited.append(lost + sum(one.ignores for one in look.values()))
+        before = look
+    return ServerTime(spent_ns=tuple(spent), unwaited=tuple(unwaited))
+
+
+def _waited_for(before: Mapping[int, ProcessTime], after: Mapping[int, ProcessTime]) -> set[int]:
+    """Return the ended processes whose time is in the account of their nearest living ancestor: the kernel adds all of it."""
+    heirs: dict[int, list[int]] = {}
+    for pid in before.keys() - after.keys():
+        heir = before[pid].parent
+        while heir in before and heir not in after:
+            heir = before[heir].parent
+        heirs.setdefault(heir, []).append(pid)
+    found: set[int] = set()
+    for heir, gone in heirs.items():
+        owed = sum(before[pid].own + before[pid].waited for pid in gone)
+        had = after[heir].waited - (before[heir].waited if heir in before else 0) if heir in after else 0
+        if heir in after and had >= owed - 2 * TICK_NS * len(gone):
+            found |= {*gone}
+    return found

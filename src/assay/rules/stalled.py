@@ -1,0 +1,193 @@
+"""Finds time in which the load was at work and no operation came to its end: a dead path, a server that does not answer.
+
+If time ends a phase, the engine waits a little for operations that are under way, and then gives them up (`unfinished`).
+They count with the time that they had waited: in the rate as done over the whole time, in latencies as at least so long.
+- Operations given up after at least `share` of the time: BOUNDED. A rate lies between what was done, and that plus what was under
+  way; a latency is at least what was measured.
+- An operation that ended as long after the end of the time: a note.
+- A pause of at least `share` of the time and `pause_s`, and `times` the usual one: a note with its begin and its length.
+
+The kernel's account of a connection (TCP_INFO) tells a path that is dead from an end that is silent.
+The waits of an external tool are not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay import measures
+from assay.catalogue import About, Rule, TrialCase
+from assay.frozen import dataclass
+from assay.measures import far_end, latency, outages
+from assay.measures.windows import Window, given_up
+from assay.records import Bound, Client, Finding, Scope, Severity, State
+from assay.rulekit.findings import found
+from assay.units import Unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Silence:
+    """What was given up, all clients together; times relative to T0."""
+
+    count: int
+    clients: tuple[Client, ...]
+    from_ns: int
+    longest_ns: int
+
+
+def applies(case: TrialCase) -> str | None:
+    """Loads of the lab's own engines."""
+    return "an external tool's own figures" if case.phase.values else None
+
+
+def check(case: TrialCase) -> Finding:
+    """What was given up, else the longest pause."""
+    window = measures.whole_window(case.phase, case.measure.operation)
+    if window is None or window.to_ns <= window.from_ns:
+        return found(RULE, case, State.UNVERIFIED, "No operation was begun, so none could end.")
+    left = given_up(case.phase, case.measure.operation)
+    if not left and any(client.ends_ns is None and client.stopped_by == "time" for client in case.phase.clients):
+        return found(RULE, case, State.UNVERIFIED, "The end of the time that was asked for is unknown.")
+    if not left:
+        return paused(case, window)
+    silence = Silence(
+        count=sum(one.count for _, one in left),
+        clients=tuple(client for client, _ in left),
+        from_ns=min(one.from_ns for _, one in left),
+        longest_ns=max(one.longest_ns for _, one in left),
+    )
+    return silent(case, window, silence)
+
+
+def silent(case: TrialCase, window: Window, silence: Silence) -> Finding:
+    """The operations that were given up: since when, for how long, and what the kernel says of their connections."""
+    share = max(0, window.to_ns - silence.from_ns) / (window.to_ns - window.from_ns)
+    since = measures.with_unit(max(0, silence.from_ns - case.phase.start_ns), Unit.NANOSECONDS)
+    each = (
+        f"{silence.count:,} {case.measure.operation}" if silence.count == 1 else f"{silence.count:,} of {case.measure.operation}"
+    )
+    of = (
+        ""
+        if len(silence.clients) == len(case.phase.clients)
+        else f" of {len(silence.clients)} of {len(case.phase.clients)} clients"
+    )
+    waited = measures.with_unit(silence.longest_ns, Unit.NANOSECONDS)
+    why, cause = causes((*silence.clients, *case.phase.servers))
+    statement = (
+        f"{each}{of} without an end from {since} on ({measures.percent(share)} of the time), given up after {waited}.{why}"
+    )
+    counts = share >= case.thresholds["share"]
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        statement,
+        severity=Severity.QUALIFIES if counts else Severity.NOTES,
+        observed={"unfinished": float(silence.count), "silent_share": share, "waited_ns": float(silence.longest_ns)},
+        bound=bound(case, window, silence) if counts else None,
+        relabel=f"{cause} since {since}",
+    )
+
+
+def causes(ends: Iterable[Client]) -> tuple[str, str]:
+    """What the senders' kernels say of the connections that were broken off, and what that means, in words."""
+    every = (one for end in ends if end.net is not None for one in end.net.connections)
+    waiting = [one for one in every if one.ended != "finished" and one.tcp.get("timeouts")]
+    if not waiting:
+        return "", "no answer"
+    which = f"Connection {waiting[0].local} to {waiting[0].peer}" if len(waiting) == 1 else f"{len(waiting)} connections"
+    timeouts, segments = (sum(one.tcp.get(name) or 0 for one in waiting) for name in ("timeouts", "unacked_segments"))
+    counted = f"{timeouts:,} retransmission timeouts, {segments:,} segments without an acknowledgement"
+    return f" {which}: {counted} (TCP_INFO).", "path dead"
+
+
+def bound(case: TrialCase, window: Window, silence: Silence) -> Bound | None:
+    """Between what was done and that plus what was under way; a latency is at least as measured. None for other figures."""
+    kind = measures.figure_kind(case.measure.figure)
+    if case.value is None or kind is None:
+        return None
+    if case.measure.figure.startswith("latency_"):
+        return Bound(low=case.value, high=None, unit=kind.unit)
+    if case.measure.figure not in (*measures.AMOUNTS, far_end.ARRIVED[0]):
+        return None
+    if window.count:
+        return Bound(low=case.value, high=case.value * (1 + silence.count / window.count), unit=kind.unit)
+    return Bound(low=0.0, high=silence.count / window.seconds if kind.unit == Unit.PER_S else None, unit=kind.unit)
+
+
+def paused(case: TrialCase, window: Window) -> Finding:
+    """All came to their end: the longest time in between without one."""
+    counters = outages.counters(case.phase, case.observations, case.measure.operation, "count")
+    if not counters or not window.count:
+        return found(RULE, case, State.UNVERIFIED, "The course of the load is unknown.", lacking=("L0.read", "L0.write"))
+    if (late := overrun(case, window)) is not None:
+        return late
+    from_ns, to_ns = outages.longest_gap(counters, (window.from_ns, window.to_ns))
+    length, limits = window.to_ns - window.from_ns, case.thresholds
+    usual = max(
+        length / window.count,
+        latency.percentile(latency.merged(case.observations, case.phase.name, case.measure.operation), 0.5) or 0.0,
+    )
+    observed = {"pause_ns": to_ns - from_ns, "usual_ns": usual}
+    pause, at = (measures.with_unit(ns, Unit.NANOSECONDS) for ns in (to_ns - from_ns, from_ns - case.phase.start_ns))
+    least_ns = max(limits["share"] * length, limits["pause_s"] * 1e9, limits["times"] * usual)
+    if to_ns - from_ns < least_ns:
+        return found(RULE, case, State.PASS, f"All operations came to their end; longest pause {pause}.", observed=observed)
+    arrives = case.measure.operation in far_end.ARRIVES_AS and bool(case.phase.servers)
+    none = "Nothing arrived" if arrives else f"No {case.measure.operation} came to its end"
+    is_last = to_ns >= window.to_ns
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{none} for {pause} from {at} on{', to the end' if is_last else ''}; that time is in the figure.",
+        severity=Severity.NOTES,
+        observed=observed,
+        relabel=f"{none[:1].lower()}{none[1:]} from {at} on" if is_last else f"a pause of {pause} from {at} on",
+    )
+
+
+def overrun(case: TrialCase, window: Window) -> Finding | None:
+    """The finding of a last operation that ended long after the end of its time; None where none did."""
+    ends = [client.ends_ns for client in case.phase.clients if client.ends_ns is not None and client.stopped_by == "time"]
+    if not ends:
+        return None
+    late_ns, asked_ns = window.to_ns - max(ends), max(ends) - case.phase.start_ns
+    if late_ns < max(case.thresholds["share"] * asked_ns, case.thresholds["pause_s"] * 1e9):
+        return None
+    late, asked = (measures.with_unit(ns, Unit.NANOSECONDS) for ns in (late_ns, asked_ns))
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The last {case.measure.operation} ended {late} after its time of {asked} was over; that time is in the figure.",
+        severity=Severity.NOTES,
+        observed={"late_ns": float(late_ns), "asked_ns": float(asked_ns)},
+        relabel=f"the last {case.measure.operation} ended {late} after its time",
+    )
+
+
+RULE = Rule(
+    id="W12",
+    name="stalled",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="window",
+    short="operations without an end",
+    applies=applies,
+    check=check,
+    about=About.ALL_LOAD_HOSTS,
+    wrong="The cable is pulled after three of eight seconds. The tool divides all bytes by the three seconds before that. "
+    "It prints the full rate of the line, steady from the beginning.",
+    alternatives=(
+        "The other end was stopped, or died without a word: its host sends neither an acknowledgement nor a reset.",
+        "A firewall forgot the connection and drops its packets.",
+    ),
+    advice="Find out what happened at that time: the log of the kernel and of the switches, the events of the experiment. To "
+    "measure an outage itself, take longest_pause_ns and a phase that is longer than the outage.",
+    ask="ask how long the run lasted, and how long it was to last",
+    sources=(
+        "RFC 6298: a sender that gets no acknowledgement waits twice as long each time",
+        "measured: a path cut at 3 s of 8 s, 11.7 MB/s over the time of the sends that ended, 4.4 MB/s over the time asked",
+    ),
+)

@@ -1,0 +1,103 @@
+"""The pages of the casebook: a public report of a figure that fooled somebody, its cause, and the commands that show it.
+
+A page is Markdown of at most 25 lines: what was believed, what it was, what Assay must say, the source and what a machine needs;
+then blocks of shell: `sh setup` for both sides, `sh lie`, and `sh twin` where there is a sound twin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import assay
+from assay.errors import UsageError
+from assay.records import VerdictState
+
+FOLDER = Path(assay.__file__).parent / "casebook"
+STAGE = FOLDER / "stage.sh"
+ITEM = re.compile(r"^- \*\*(Believed|It was|Assay|Source|Needs):\*\* (.+)$", re.MULTILINE)
+BLOCK = re.compile(r"^```sh (setup|lie|twin)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MOST_LINES = 25
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """What Assay must say of the lie."""
+
+    states: frozenset[VerdictState]
+    """Any of these; empty where a command has no claim and so no verdict: then every one but SOUND and BOUNDED."""
+    rules: frozenset[str]
+    """None of these passes. Rules and words name the cause; one at least is there."""
+    words: tuple[str, ...]
+    """All of these are in the answer, in any case of letters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """One case."""
+
+    name: str
+    title: str
+    believed: str
+    was: str
+    source: str
+    needs: tuple[str, ...]
+    expected: Expected
+    setup: str
+    lie: str
+    twin: str | None
+
+
+def pages(names: str | None = None) -> tuple[Page, ...]:
+    """All pages, or those of these names by commas. Raises UsageError where there is none of such a name."""
+    paths = {path.stem: path for path in sorted(FOLDER.glob("*.md")) if path.stem != "README"}
+    wanted = list(paths) if names is None else names.split(",")
+    if unknown := [name for name in wanted if name not in paths]:
+        raise UsageError(f"found no case {', '.join(map(repr, unknown))}; expected names of pages of docs/casebook")
+    return tuple(page(name, paths[name].read_text(encoding="utf-8")) for name in wanted)
+
+
+def page(name: str, text: str) -> Page:
+    """The case of a page. Raises UsageError with everything that it lacks."""
+    items, blocks = dict(ITEM.findall(text)), dict(BLOCK.findall(text))
+    if wrong := list(mistakes(text, items, blocks)):
+        raise UsageError("\n".join(f"docs/casebook/{name}.md: {one}" for one in wrong))
+    needs = items.get("Needs", "")
+    return Page(
+        name=name,
+        title=text.partition("\n")[0].removeprefix("# "),
+        believed=items["Believed"],
+        was=items["It was"],
+        source=items["Source"].strip("<>"),
+        needs=tuple(need.strip(" .`") for need in needs.split(",") if need.strip(" .`")),
+        expected=expected(items["Assay"]),
+        setup=blocks.get("setup", ""),
+        lie=blocks["lie"],
+        twin=blocks.get("twin"),
+    )
+
+
+def mistakes(text: str, items: dict[str, str], blocks: dict[str, str]) -> Iterator[str]:
+    """What a page lacks."""
+    lines = text.rstrip("\n").count("\n") + 1
+    if lines > MOST_LINES:
+        yield f"found {lines} lines; expected at most {MOST_LINES}"
+    if not text.startswith("# "):
+        yield "found no title; expected '# TITLE' on the first line"
+    yield from (f"no line '- **{one}:** ...'" for one in ("Believed", "It was", "Assay", "Source") if one not in items)
+    if "lie" not in blocks:
+        yield "no block '```sh lie'"
+    if "Assay" in items and not ((found := expected(items["Assay"])).rules or found.words):
+        yield f'found {items["Assay"]!r}; expected verdicts, and ids of rules or "words" of the answer'
+
+
+def expected(text: str) -> Expected:
+    """`INVALID or TAINTED, T06, "never written"`."""
+    outside = re.sub(r'"[^"]*"', "", text)
+    return Expected(
+        states=frozenset(state for state in VerdictState if re.search(rf"\b{state}\b", outside)),
+        rules=frozenset(re.findall(r"\b[A-Z][0-9]{2}[a-z]?\b", outside)),
+        words=tuple(re.findall(r'"([^"]*)"', text)),
+    )
