@@ -63,9 +63,16 @@ def test_its_calls_and_reads_are_counted_from_the_first_look_on(tmp_path):
     evidence = parsed(host, {}, risen)
     assert list(the_series(evidence, "read_bytes", f"mount:{HERE}").value) == [0, 0, 300, 300]
     assert list(the_series(evidence, "call_bytes", f"mount:{HERE}").value) == [0, 0, 200, 200]
-    assert list(the_series(evidence, "networked", f"mount:{HERE}").value) == [0, 0, 0, 0]
+    assert list(the_series(evidence, "networked", f"mount:{HERE}").value) == [1, 1, 1, 1], "its source is another host"
     with pytest.raises(EvidenceError, match="falling"):
         parsed(host, {}, {"/proc/7/io": lambda _: IO.format(1, 1)})
+
+
+@each("source networked", ("/srv/data", 0), ("/srv/none", 1), ("me@far:/d", 1), ("s3fs", 1))
+def test_a_source_that_is_not_of_this_host_comes_over_a_network(tmp_path, source, networked):
+    host = host_of(tmp_path, [(7, 41, ("sshfs",))], ((HERE, 41, "fuse.sshfs", source),))
+    (tmp_path / "srv/data").mkdir(parents=True)
+    assert the_series(parsed(host), "networked", f"mount:{HERE}").value[0] == networked
 
 
 def test_an_account_that_may_not_be_read_is_missing(tmp_path):

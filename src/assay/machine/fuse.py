@@ -94,6 +94,14 @@ def _with_children(host: Host, pid: int) -> Iterator[int]:
             yield from _with_children(host, int(child))
 
 
+def is_remote(host: Host, mount: Mount) -> bool:
+    """Return whether the source of a mount is no file, directory or device of this host: the program behind may have helpers.
+
+    ssh, which moves the data of sshfs, is no child of it any more once sshfs is in the background.
+    """
+    return not (mount.source.startswith("/") and host.exists(mount.source))
+
+
 def is_networked(host: Host, pids: Sequence[int]) -> bool:
     """Return whether one of the processes has a connection of TCP or a socket of UDP, to another machine or to this one."""
     for pid in pids:

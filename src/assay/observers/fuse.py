@@ -2,7 +2,8 @@
 
 The kernel counts no storage reads of a process that reads through FUSE. Sources: /proc/self/mountinfo, and /proc/PID/io of each
 process that holds /dev/fuse for a mount, with those that it started. `calls` and `call_bytes` are its read calls, which include
-one for each request; `read_bytes` is what it made storage read. `networked` says whether it has a connection.
+one for each request; `read_bytes` is what it made storage read. `networked` says whether it has a connection, or a source that
+is not of this host.
 A recv call on a socket is not counted by the kernel, nor are splice and io_uring.
 """
 
@@ -32,7 +33,13 @@ def read(host: Host, _subject: Subject) -> Mapping[str, object]:
     found = fuse.user_mounts(host)
     every = [mount for below in found.values() for mount in below]
     pids = {point: [pid for mount in below for pid in fuse.daemons(host, mount, every)] for point, below in found.items()}
-    known = {point: {"pids": of, NETWORKED: fuse.is_networked(host, of)} for point, of in pids.items()}
+    known = {
+        point: {
+            "pids": of,
+            NETWORKED: any(fuse.is_remote(host, mount) for mount in found[point]) or fuse.is_networked(host, of),
+        }
+        for point, of in pids.items()
+    }
     return texts(host.read, (f"/proc/{pid}/io" for pid in {pid for of in pids.values() for pid in of})) | {MOUNTS: known}
 
 
