@@ -161,6 +161,12 @@ class Sampler:
         for observer in self._observers:
             self._look(observer, edge)
 
+    def look_again(self, name: str) -> None:
+        """One observer looks now, between two polls; nothing where it does not look at this phase."""
+        for observer in self._observers:
+            if observer.name == name:
+                self._look(observer, Edge.POLL)
+
     def start(self) -> None:
         """Begin to poll, first one interval from now."""
         polled = [observer for observer in self._observers if observer.every_s is not None]

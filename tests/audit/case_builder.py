@@ -53,6 +53,7 @@ DIRECTIONS = {
     "random_write": Direction.WRITE,
     "record_rewrite": Direction.WRITE,
     "flush": Direction.FLUSH,
+    "send": Direction.SEND,
     "create": Direction.METADATA,
     "unlink": Direction.METADATA,
     "stat": Direction.METADATA,
@@ -72,6 +73,9 @@ def kind_of(operation: str) -> str:
     if DIRECTIONS.get(operation) is not Direction.METADATA:
         return "bulk_io"
     return "backup_read" if operation in trees else "metadata"
+
+
+BEHIND = ("read_bytes", "calls", "networked")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +105,10 @@ class Seen:
     backing_cached_bytes: tuple[int, int] | None = None
     inodes: tuple[int, int] | None = None
     available_bytes: int | None = None
+    behind: tuple[int, int, int] | None = None
+    """What the process behind a FUSE mount made storage read, its calls, and whether it has a connection."""
+    received_bytes: int | None = None
+    """By the interfaces of the host."""
     dio: str | None = None
     write_cache: str = "write back"
 
@@ -130,6 +138,7 @@ class Made:
     claim: Claim = field(default_factory=Claim)
     knobs: dict = field(default_factory=dict)
     devices: tuple[str, ...] = ("vda",)
+    filesystem: str | None = None
     limits: tuple[Limit, ...] = ()
     seen: Seen = Seen()
     outcome: Outcome = Outcome.FINISHED
@@ -218,7 +227,15 @@ def run_of(made: Made) -> Run:
         values=made.values,
     )
     trial = Trial(id=1, experiment="e", levels={}, replicate=1, block=1, sitting=0, position=0, seed=1)
-    place = Place(target="d", host="local", kind=EndpointKind.DIRECTORY, address="/t", devices=made.devices, limits=made.limits)
+    place = Place(
+        target="d",
+        host="local",
+        kind=EndpointKind.DIRECTORY,
+        address="/t",
+        devices=made.devices,
+        limits=made.limits,
+        filesystem=made.filesystem,
+    )
     return Run(
         trial=trial,
         attempt=1,
@@ -319,6 +336,8 @@ def series_of(made: Made) -> list[Series]:
         ("extents", "path:/f", "encoded_bytes", extents and (seen.encoded_bytes,)),
         ("extents", "path:/f", "file_bytes", extents and (made.file_bytes,)),
         ("memory", "slab:ext4_inode_cache", "inode_cache_objects", seen.inodes),
+        *(("fuse", "mount:/t", name, (0, value)) for name, value in zip(BEHIND, seen.behind or (), strict=False)),
+        ("network", "", "loopback_bytes", seen.received_bytes is not None and (0, seen.received_bytes)),
         ("memory", "", "available_bytes", seen.available_bytes is not None and (seen.available_bytes,)),
     ]
     return [gauge(layer, subject, metric, values, seconds) for layer, subject, metric, values in rows if values]

@@ -1,5 +1,3 @@
-import contextlib
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,9 +6,12 @@ import pytest
 
 from assay.errors import EvidenceError
 from assay.hosts.local import Local
-from assay.observers.cgroup import OBSERVER, ROOT, bytes_by_device, lineage
+from assay.machine.group_mounts import group_mounts
+from assay.observers.cgroup import OBSERVER, ROOT, bytes_by_device
 from assay.records import Edge, Subject
 from stage.observer_looks import bumped, look, recorded, replayed, the_series
+from stage.real_groups import real_group
+from stage.rows import each
 
 SUBJECT = Subject(pids=(4242,), devices=("loop0", "vda"))
 LOOP = Subject(pids=(4242,), devices=("loop0",))
@@ -24,9 +25,52 @@ def parsed(host, *changes, subject=SUBJECT):
     return OBSERVER.parse("h", "p", replayed(OBSERVER, recorded(host), subject, *changes), subject)
 
 
-def test_a_group_and_all_above_it():
-    assert lineage("/a/b") == ["/a/b", "/a", ""]
-    assert lineage("") == [""]
+ALL = (
+    ("cgroup /sys/fs/cgroup/cpu,cpuacct rw,cpu,cpuacct /", "cgroup /sys/fs/cgroup/blkio rw,blkio /"),
+    "2:cpu,cpuacct:/a/b\n3:blkio:/\n0::/\n",
+)
+"""Mounts as `type point options root`, and the membership of a process."""
+INSIDE = (
+    ("cgroup /sys/fs/cgroup/cpu rw,cpu /docker/77", "cgroup2 /sys/fs/cgroup/unified rw /docker/77"),
+    "2:cpu:/docker/77/x\n0::/docker/77\n",
+)
+NAMESPACE = (("cgroup2 /sys/fs/cgroup rw /",), "0::/\n")
+OUTSIDE = (("cgroup2 /sys/fs/cgroup rw /docker/77",), "0::/docker/88\n")
+ELSEWHERE = (("cgroup2 /run/groups rw /",), "0::/a/b\n")
+
+
+@each(
+    "host cpu blkio",
+    (
+        ALL,
+        ["/sys/fs/cgroup/cpu,cpuacct/a/b", "/sys/fs/cgroup/cpu,cpuacct/a", "/sys/fs/cgroup/cpu,cpuacct"],
+        ["/sys/fs/cgroup/blkio"],
+    ),
+    (INSIDE, ["/sys/fs/cgroup/cpu/x", "/sys/fs/cgroup/cpu"], ["/sys/fs/cgroup/unified"]),
+    (NAMESPACE, ["/sys/fs/cgroup"], ["/sys/fs/cgroup"]),
+    (OUTSIDE, None, None),
+    (ELSEWHERE, ["/run/groups/a/b", "/run/groups/a", "/run/groups"], ["/run/groups/a/b", "/run/groups/a", "/run/groups"]),
+)
+def test_a_group_and_all_above_it_are_found_where_they_are_mounted(tmp_path, host, cpu, blkio):
+    mounted, membership = host
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/7").mkdir()
+    rows = (row.split() for row in mounted)
+    (tmp_path / "proc/self/mountinfo").write_text(
+        "".join(f"1 0 0:3 {root} {at} {how} - {kind} none {how}\n" for kind, at, how, root in rows)
+    )
+    (tmp_path / "proc/7/cgroup").write_text(membership)
+    looked = Local(name="h", root=tmp_path)
+    own = OBSERVER.read(looked, Subject(pids=(7,)))["own"]
+    lines = {name: [*group_mounts(looked)[name].lineage(path)] for name, (path,) in own.items()}
+    assert (lines.get("cpu"), lines.get("blkio")) == (cpu, blkio)
+
+
+@each("pids unknown", ((4242,), False), ((), True), ((1,), True))
+def test_without_a_process_of_the_load_the_groups_of_others_say_nothing_of_its_quota(pids, unknown):
+    evidence = parsed("cgroup_v1", subject=Subject(pids=pids, devices=("loop0",)))
+    assert ("cgroup.nr_throttled" in evidence.missing, "cgroup.throttle_rules" in evidence.missing) == (unknown, unknown)
+    assert any(one.metric == "nr_throttled" for one in evidence.series) is not unknown
 
 
 def test_dirty_pages_of_the_processes_group(subtests):
@@ -127,24 +171,6 @@ def test_limits_that_may_not_be_read_are_missing():
 def test_linux_5_15_does_not_end_the_line_of_a_device_without_io():
     text = "7:1 7:0 254:0 rbytes=512 wbytes=4096 rios=1 wios=1 dbytes=0 dios=0\n"
     assert bytes_by_device(text) == {("254:0", "read_bytes"): 512, ("254:0", "write_bytes"): 4096}
-
-
-@contextlib.contextmanager
-def real_group(controller):
-    """A group of this machine, and whether it is of version 2; a process in it is gone before it is."""
-    top, name = Path(ROOT), f"assay-test-{os.getpid()}"
-    unified = (top / "cgroup.controllers").exists()
-    if not unified:
-        top /= {"io": "blkio"}.get(controller, controller)
-    if os.geteuid() != 0 or not (top / "cgroup.procs").exists():
-        pytest.skip(f"needs root and the controller {controller}")
-    if unified:
-        (top / "cgroup.subtree_control").write_text(f"+{controller}")
-    (top / name).mkdir()
-    try:
-        yield top / name, unified
-    finally:
-        (top / name).rmdir()
 
 
 @pytest.mark.root

@@ -10,14 +10,14 @@ NAME = "ldapsearch-2.5.13-time.txt"
 
 def test_entries_and_the_time_around():
     found = PARSER.parse(recorded(NAME))
-    assert found == {"search.count": 11, "search.errors": 0, "search.elapsed_ns": pytest.approx(40e6)}
+    assert found == {"search.count": 11, "search.errors": 0, "search.attempts": 1, "search.elapsed_ns": pytest.approx(40e6)}
     assert recorded(NAME).count("\ndn: ") == 11
     assert PARSER.resolution(recorded(NAME))["search.elapsed_ns"] == pytest.approx(0.5e6)
 
 
 def test_another_result_is_an_error():
     found = PARSER.parse(recorded("ldapsearch-2.5.13-size-limit.txt"))
-    assert found["search.errors"] == 1
+    assert (found["search.errors"], found["search.attempts"]) == (1, 1), "entries are no searches"
     assert found["search.count"] == 5
 
 

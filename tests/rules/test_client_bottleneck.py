@@ -11,7 +11,7 @@ from stage.said import FAIL, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
 DEVICE = Made(claim=Claim(tier=Tier.DEVICE), seconds=10.0)
 
 
-def case(made=DEVICE, *, cpu_s=0.0, busiest_s=None, ready_s=None, host=None, some_s=None, cpus=2):
+def case(made=DEVICE, *, cpu_s=0.0, busiest_s=None, ready_s=None, host=None, some_s=None, cpus=2, allowed=None):
     """A load whose clients each used so many seconds of processor; `host` is its busy seconds on so many processors."""
     found = case_of(made, "L01")
     clients = tuple(
@@ -31,6 +31,8 @@ def case(made=DEVICE, *, cpu_s=0.0, busiest_s=None, ready_s=None, host=None, som
         if value is not None
     ]
     series.append(gauge("cpu", "", "cpus", (cpus, cpus), made.seconds))
+    if allowed is not None:
+        series.append(gauge("process", "pid:7", "cpus_allowed", (allowed, allowed), made.seconds))
     return replace(
         found,
         phase=replace(found.phase, clients=clients),
@@ -71,7 +73,20 @@ def test_pressure_counts_where_the_load_has_more_workers_than_processors():
     crowded = but(DEVICE, workers=4)
     assert RULE.check(case(crowded, cpu_s=8.0, host=10.0, some_s=2.0)).state is State.FAIL
     assert RULE.check(case(crowded, cpu_s=8.0, host=10.0, some_s=0.5)).state is State.PASS
-    assert RULE.check(case(but(DEVICE, workers=2), cpu_s=8.0, host=10.0, some_s=2.0)).state is State.PASS
+    assert RULE.check(case(but(DEVICE, workers=2), cpu_s=8.0, host=10.0, some_s=2.0, allowed=2)).state is State.PASS
+    assert RULE.check(case(but(DEVICE, workers=2), cpu_s=8.0, host=10.0, some_s=2.0)).state is State.UNVERIFIED, (
+        "bound to one CPU"
+    )
+
+
+@each("allowed cpu_s state", (1, 9.5, State.FAIL), (1, 5.0, State.PASS), (2, 9.5, State.UNVERIFIED), (2, 19.0, State.FAIL))
+def test_a_command_that_may_use_a_part_of_the_cpus_is_held_to_that_part(allowed, cpu_s, state):
+    command = but(DEVICE, values={"read.bytes_per_s": 1e8, "read.bytes": 1e9})
+    assert RULE.check(case(command, cpu_s=cpu_s, cpus=16, allowed=allowed)).state is state
+
+
+def test_workers_crowd_the_cpus_that_they_may_run_on():
+    assert RULE.check(case(but(DEVICE, workers=4), cpu_s=8.0, host=10.0, some_s=2.0, cpus=16, allowed=2)).state is State.FAIL
 
 
 def test_under_no_claim_it_is_a_note():

@@ -111,6 +111,47 @@ def test_files_that_are_in_memory_alone_are_not_to_be_dropped(filesystem, advice
     assert RULE.check(replace(case, run=replace(case.run, places=places))).advice.startswith(advice)
 
 
+def through_fuse(claim=DEVICE, storage_mib=0, calls=4096, networked=0, received_mib=0, **seen):
+    behind = (storage_mib * MIB, calls, networked)
+    seen = {"storage_bytes": 0, "behind": behind, "received_bytes": received_mib * MIB, **seen}
+    return RULE.check(case_of(Made(seconds=0.0655, claim=claim, filesystem="fuse.sshfs", seen=Seen(**seen)), "T01"))
+
+
+def test_reads_through_fuse_are_judged_by_the_process_behind_the_mount():
+    """256 MiB are requested; the kernel counts no storage reads of the load itself."""
+    warm = Claim(tier=Tier.CLIENT_CACHE)
+    hold(
+        ("its storage delivered all", through_fuse(storage_mib=257), PASS),
+        ("it was asked, and got them from nowhere", through_fuse(storage_mib=5), FAIL, INVALIDATES, "cache of the process"),
+        ("it was not asked", through_fuse(calls=20), FAIL, INVALIDATES, "page cache of the mount"),
+        ("a cold read that it was not asked for", through_fuse(Claim(regime=Regime.COLD), calls=20), FAIL, INVALIDATES, "regime"),
+        ("as is it is a note", through_fuse(Claim(), calls=20), FAIL, NOTES),
+        ("it may have got them over a network", through_fuse(networked=1, received_mib=260), UNVERIFIED, "--server"),
+        ("not from its network", through_fuse(networked=1, received_mib=2), FAIL, INVALIDATES),
+        ("not by a network that nobody counted", through_fuse(networked=1, received_bytes=None), UNVERIFIED),
+        ("others' traffic is not its own", through_fuse(received_mib=260), FAIL),
+        ("stored in fewer bytes perhaps", through_fuse(storage_mib=100), UNVERIFIED),
+        ("nobody saw it", through_fuse(behind=None), UNVERIFIED, "was not seen"),
+        ("memory claimed, and it was not asked", through_fuse(warm, calls=20), PASS),
+        ("memory claimed, and it was asked", through_fuse(warm), UNVERIFIED),
+        ("memory claimed, and storage answered", through_fuse(warm, storage_mib=256), FAIL),
+        ("memory claimed, and nobody saw it", through_fuse(warm, behind=None), UNVERIFIED),
+    )
+
+
+@each("share state", (0.9, State.UNVERIFIED), (0.1, State.FAIL))
+def test_a_command_may_have_read_through_a_mount_that_it_does_not_name(share, state):
+    case = case_of(
+        Made(claim=DEVICE, values={"read.bytes": 256.0 * MIB}, seen=Seen(call_bytes=256 * MIB, storage_bytes=0)), "T01"
+    )
+    busy = [
+        gauge("fuse", "mount:/elsewhere", metric, (0, rise), 1.0)
+        for metric, rise in (("call_bytes", share * 256 * MIB), ("read_bytes", 0), ("networked", 0))
+    ]
+    seen = replace(case.observations, series=(*case.observations.series, *busy))
+    assert RULE.check(replace(case, observations=seen)).state is state
+
+
 def test_states():
     hold(
         ("cold read passes", judged(storage_bytes=256 * MIB), PASS),

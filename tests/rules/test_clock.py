@@ -133,6 +133,7 @@ def test_states():
         ("a slow source is a note", RULE.check(case(sources=("acpi_pm", "acpi_pm"))), FAIL, NOTES),
         "what nobody read is unverified and half of it is said",
         (RULE.check(case(sources=(), booted=())), UNVERIFIED),
-        (RULE.check(case(booted=())), "wall clock unknown"),
-        (RULE.check(case(sources=("tsc",))), PASS),
+        (RULE.check(case(booted=())), PASS, "wall clock unknown"),
+        (RULE.check(case(booted=(), values={"read.elapsed_ns": 1e9}, figure="elapsed_ns")), UNVERIFIED, "Boot time"),
+        (RULE.check(case(sources=("tsc",))), UNVERIFIED, "before or after"),
     )

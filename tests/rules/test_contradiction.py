@@ -21,7 +21,7 @@ from assay.rules.contradiction import RULE
 from audit.case_builder import MIB, SECOND, Made, Seen, but, case_of, gauge
 from stage.directory_cases import reported
 from stage.rows import each
-from stage.said import FAIL, INVALIDATES, PASS, UNVERIFIED, high, hold, low
+from stage.said import FAIL, INVALIDATES, NOT_ASKED, PASS, UNVERIFIED, high, hold, low
 
 
 def judged(made):
@@ -240,6 +240,8 @@ def test_an_importers_whole_seconds_agree_with_the_clock():
 def test_states():
     hold(
         "agreement passes",
+        "one figure alone agrees with nothing",
+        (judged(Made(operation="stat", figure="ops_per_s", values={"stat.ops_per_s": 5.0})), NOT_ASKED),
         (judged(READ), PASS),
         (judged(WRITE), PASS),
         ("more below than asked is other peoples traffic", judged(but(READ, lower_bytes=900 * MIB)), PASS),

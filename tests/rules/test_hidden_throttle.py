@@ -15,7 +15,7 @@ from assay.rules.hidden_throttle import RULE
 from stage.noise_cases import phase, run, series, trial_case
 from stage.observer_looks import look
 from stage.rows import each
-from stage.said import FAIL, PASS, UNVERIFIED, hold
+from stage.said import FAIL, NOTES, PASS, UNVERIFIED, hold
 
 RULES_FILE = Path("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device")
 GROUPS = (
@@ -134,9 +134,17 @@ def test_a_real_throttled_disk_and_its_free_twin(loop, rate, state):
     assert finding.state is state, finding.statement
 
 
+def memory(limit):
+    hits = series("cgroup", "memory_limit_hits", [(-1, 0), (11, 40)], subject="cgroup:/a")
+    return (hits, *([series("cgroup", "memory_limit_bytes", [(-1, limit), (11, limit)], subject="cgroup:/a")] if limit else ()))
+
+
 def test_states():
     hold(
         ("another limit than the declared one is not declared", judged(RULED, limits=(declared(80_000_000),)), FAIL),
+        "a full group is a note, where its limit is not the root's",
+        (judged(*memory(limit=1e9)), FAIL, NOTES, "reached 40 times"),
+        (judged(*memory(limit=None)), PASS),
         "a quota is judged where there are no devices",
         (RULE.check(trial_case("L06", run(), Observations(series=GROUPS[:1]))), PASS),
         "groups that were not read leave it open",

@@ -11,8 +11,9 @@ from stage.said import NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
 from stage.server_cases import served
 
 
-def judged(operation="read", tier=Tier.DEVICE, file_bytes=256 * MIB, **seen):
-    made = Made(operation=operation, claim=Claim(tier=tier), file_bytes=file_bytes, seen=Seen(**seen))
+def judged(operation="read", tier=Tier.DEVICE, file_bytes=256 * MIB, filesystem=None, **seen):
+    claim = Claim(tier=tier)
+    made = Made(operation=operation, claim=claim, file_bytes=file_bytes, filesystem=filesystem, seen=Seen(**seen))
     return RULE.check(case_of(made, "T06"))
 
 
@@ -57,5 +58,9 @@ def test_states():
         (judged("write", hole_bytes=256 * MIB), QUALIFIES),
         (judged("write", file_bytes=0, hole_bytes=0), PASS),
         ("unknown extents are unverified", judged(), UNVERIFIED),
+        "a hole below a FUSE mount delivers nothing to the process behind it",
+        (judged(filesystem="fuse.x", behind=(256 * MIB, 4096, 0)), PASS),
+        (judged(filesystem="fuse.x", behind=(250 * MIB, 4096, 0)), UNVERIFIED),
+        (judged(filesystem="fuse.x"), UNVERIFIED),
         ("metadata is not its business", RULE.applies(case_of(Made(operation="stat"), "T06")), NOT_ASKED),
     )

@@ -6,6 +6,7 @@ from functools import partial
 from assay.records import ABSOLUTE, Claim, Severity, State, Tier
 from assay.rules.server_cpu import RULE
 from audit.case_builder import SECOND, Made, case_of
+from audit.case_builder import gauge as gauge_of
 from stage.rows import each
 from stage.said import FAIL, NOT_ASKED, NOTES, PASS, QUALIFIES, UNBOUNDED, UNVERIFIED, high, hold, low
 from stage.server_cases import gauge, served
@@ -13,13 +14,18 @@ from stage.server_cases import gauge, served
 DEVICE = Claim(tier=Tier.DEVICE)
 
 
-def judged(ran, busiest, cpus=4, seconds=1.0, unwaited=0, host=None, **made):
+def judged(ran, busiest, cpus=4, seconds=1.0, unwaited=0, host=None, stopped_s=0.0, **made):
     gauges = {"run_ns": (0, ran * SECOND), "busiest_thread_ns": (0, busiest * SECOND), "cpus": (cpus, cpus)}
     gauges |= {} if unwaited is None else {"unwaited": (0, unwaited)}
     case = served("L02", gauges=gauges, seconds=seconds, **{"claim": DEVICE, **made})
     both = () if host is None else tuple(gauge(seconds, name, (0, host * SECOND / 2)) for name in ("user_ns", "system_ns"))
     of_host = tuple(replace(one, layer="cpu", subject=ABSOLUTE) for one in both)
-    return RULE.check(replace(case, observations=replace(case.observations, series=(*case.observations.series, *of_host))))
+    stops = [
+        gauge_of("cgroup", "cgroup:/q", metric, (0, rise), seconds)
+        for metric, rise in (("nr_throttled", 9 if stopped_s else 0), ("throttled_ns", stopped_s * SECOND))
+    ]
+    more = (*case.observations.series, *of_host, *stops)
+    return RULE.check(replace(case, observations=replace(case.observations, series=more)))
 
 
 OWN = {"figure": "@local.server_cpu_share", "claim": Claim()}
@@ -59,6 +65,13 @@ def test_short_phases_are_unverified(seconds):
 def test_states():
     hold(
         ("one busy thread is enough", judged(1.0, 0.99), "limited by one thread of the server"),
+        (
+            "a quota is the limit of a server with idle processors",
+            judged(0.1, 0.1, stopped_s=0.8),
+            FAIL,
+            "a CPU quota of the server",
+        ),
+        ("a quota that hardly stopped it is none", judged(0.1, 0.1, stopped_s=0.001), PASS),
         ("idle processors pass", judged(2.0, 0.5), PASS),
         ("without a claim of the device it is a note without a bound", judged(3.8, 0.99, claim=Claim()), NOTES, UNBOUNDED),
         "unread accounts are unverified",

@@ -53,6 +53,27 @@ def test_a_trace_at_any_rung_in_any_direction_is_enough(rung, way):
     assert RULE.check(case({"read.bytes": 1.0 * GIB}, extra=(seen,))).state is State.PASS
 
 
+@each(
+    "figure value",
+    ("bytes_per_s", 0.0),
+    ("ops_per_s", 0.0),
+    ("count", 0.0),
+    ("bytes", 0.0),
+    ("ops_per_s", 5.0),
+    ("elapsed_ns", 0.0),
+)
+def test_a_rate_or_an_amount_of_nothing_is_no_work_whoever_says_it(figure, value):
+    lie = case({f"read.{figure}": value}, figure=figure)
+    assert (RULE.applies(lie) is None and RULE.check(lie).state is State.FAIL) is (value == 0 and figure != "elapsed_ns")
+    ours = replace(case_of(Made(figure="ops_per_s"), "G05"), value=value)
+    assert (RULE.applies(ours) is None) is (value == 0)
+    assert value or RULE.check(ours).state is State.FAIL
+
+
+def test_nothing_is_found_where_nothing_is_expected():
+    assert RULE.check(case({"read.count": 0.0}, figure="count", knobs={"expected_count": 0})).state is State.PASS
+
+
 @each("entries state", (4000, State.PASS), (3970, State.PASS), (3000, State.FAIL), (0, State.FAIL))
 def test_searches_of_a_directory_that_find_nothing_are_no_work(entries, state):
     found = RULE.check(loaded("G05", {"search": 4000}, entries=entries))
@@ -86,7 +107,7 @@ def test_states():
         "a search that found nothing is the time of finding nothing",
         (RULE.check(case({"read.count": 0.0, "read.elapsed_ns": 9.0}, figure="elapsed_ns")), FAIL, INVALIDATES),
         (RULE.check(case({"read.count": 0.0}, figure="elapsed_ns", knobs={"expected_count": 0})), PASS),
-        (RULE.check(case({"read.count": 0.0}, figure="count")), PASS),
+        (RULE.check(case({"read.count": 0.0}, figure="count")), FAIL, INVALIDATES, "no work"),
         "bytes that nothing here moved are no work",
         (RULE.check(case({"read.bytes": 2.0 * GIB}, cpu_ms=5, calls=MIB)), FAIL, QUALIFIES),
         (RULE.check(case({"read.bytes": 2.0 * GIB}, calls=MIB, claim=Claim(tier=Tier.DEVICE))), INVALIDATES),

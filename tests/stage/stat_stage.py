@@ -97,12 +97,12 @@ def warm(path):
     path.read_bytes()
 
 
-def stat(place, *words, before=(), stdin=subprocess.DEVNULL, offline=False):
+def stat(place, *words, before=(), stdin=subprocess.DEVNULL, offline=False, through=()):
     """What `assay stat` says as JSON of a command that runs in a directory, by default of a claim to the device.
 
-    `offline`: with a network of its own, so that what other tests send is not taken for the command's.
+    `offline`: with a network of its own, so that what other tests send is not taken for the command's. `through`: what calls it.
     """
-    bench = Bench(place, through=apart(place, offline=offline))
+    bench = Bench(place, through=(*apart(place, offline=offline), *through))
     before = before if "--claim" in before or presumed(list(map(str, words))) else (*CLAIM, *before)
     told = place.parent / "told.json"
     streams = {"capture_output": False, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "stdin": stdin}

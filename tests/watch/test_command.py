@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from assay.hosts import exits
 from stage.assay_process import as_nobody, wait_until
+from stage.rows import each
 from stage.watch_stage import DRIVER, MIB, SIZE, call, filled, moved, of, root, watched
 
 
@@ -182,3 +184,11 @@ def test_thousands_of_short_processes_are_followed(room):
     assert seen["account"]["wchar"] >= 400_000
     if os.geteuid() == 0 and seen["files_missing"] is None:
         assert {Path(one["path"]).name for one in seen["files"] if one["written"]} == {f"out{i}" for i in range(7)}
+
+
+@each("words", "taskset -c {} true", "sh -c 'taskset -c {} sleep 0.3; true'")
+def test_the_cpus_are_those_of_the_process_that_works(room, words):
+    """A short one binds itself after its start; the parent of the other one may run everywhere."""
+    seen, *_ = watched(room, *shlex.split(words.format(min(os.sched_getaffinity(0)))))
+    allowed, *_ = (one for one in seen["observations"]["series"] if one["metric"] == "cpus_allowed")
+    assert allowed["value"] == [1.0]

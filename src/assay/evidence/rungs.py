@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.evidence import ladder
+from assay.evidence import fuse, ladder
 from assay.frozen import dataclass
-from assay.records import Direction, Observations, Phase, Reading, Rung, Span
+from assay.records import Direction, Observations, Phase, Reading, Run, Rung, Span
 
 DEVICES = (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
 
@@ -40,26 +40,33 @@ class Rungs:
     source: str
     calls: float | None
     storage: float | None
+    behind: float | None = None
+    """Of reads through a file system in user space: what the process behind it read from storage."""
+    is_counted: bool = True
+    """Whether the kernel counts what storage was made to read: not of reads through a file system in user space."""
 
     @property
     def hit_share(self) -> float | None:
         """The share of what was asked that storage was not made to move; None where one of the two is not known."""
-        if not self.application or self.storage is None:
+        if not self.application or self.storage is None or not self.is_counted:
             return None
         return 1 - min(1.0, self.storage / self.application)
 
 
-def rungs(phase: Phase, observations: Observations, direction: Direction) -> Rungs:
-    """The rungs above the devices."""
+def rungs(phase: Phase, observations: Observations, direction: Direction, run: Run | None = None) -> Rungs:
+    """The rungs above the devices; of a run whose places are known with what is behind file systems in user space."""
     calls = ladder.passed(phase, observations, Rung.SYSCALL, direction)
     storage = ladder.passed(phase, observations, Rung.CLIENT_CACHE, direction)
     asked = ladder.requested_bytes(phase, observations, direction)
+    user_space = fuse.behind(run, phase, observations) if run is not None and direction is Direction.READ else None
     is_reported = any(True for _ in observations.rung(phase.name, Rung.APPLICATION, direction))
     return Rungs(
         application=asked,
         source="application" if is_reported else "system calls",
         calls=calls.bytes if calls else None,
         storage=storage.bytes if storage else None,
+        behind=user_space.read_bytes if user_space else None,
+        is_counted=user_space is None,
     )
 
 

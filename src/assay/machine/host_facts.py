@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from assay.catalogue import Host
+from assay.machine.group_mounts import directories, group_mounts
 from assay.machine.stack import Mount, disk_of, parse_mounts
 
 CHOSEN = re.compile(r"\[(\S+)\]")
@@ -183,10 +184,8 @@ def interrupt_files(host: Host, key: str, device: str) -> dict[str, str]:
 def cgroup_files(host: Host) -> dict[str, str]:
     """Return the limits of Assay's own control group, which its load inherits."""
     found: dict[str, str] = {}
-    for line in (host.read("/proc/self/cgroup") if host.exists("/proc/self/cgroup") else "").splitlines():
-        _, controllers, group = line.split(":", 2)
-        first = controllers.split(",")[0]
-        at = "/".join(part.strip("/") for part in ("sys/fs/cgroup", first, group) if part.strip("/"))
-        there = frozenset(host.list(f"/{at}"))
-        found |= {f"cgroup.{name}": f"/{at}/{name}" for name in GROUP_LIMITS if name in there}
+    text = host.read("/proc/self/cgroup") if host.exists("/proc/self/cgroup") else ""
+    for at in directories(group_mounts(host), text).values():
+        there = frozenset(host.list(at))
+        found |= {f"cgroup.{name}": f"{at}/{name}" for name in GROUP_LIMITS if name in there}
     return found

@@ -1,9 +1,10 @@
-"""Reads CPU quotas, throttle rules, I/O and dirty pages of the control groups of the load and of a named server.
+"""Reads quotas, limits, throttle rules, I/O and dirty pages of the control groups of the load and of a named server.
 
-Sources below /sys/fs/cgroup, version 1 or 2, for the groups of the subject, of its processes and of the server's, and all their
-parents: cpu.stat, memory.stat, bytes of I/O, and throttle rules of the devices in the stack (`io.max`, or on version 1
-`blkio.throttle.*_device`, which applies to one group only, so the root group is read too). Version 1 counts a group's bytes only
-while it has a throttle rule, and charges background writeback to the root group.
+Sources below the mounts of the control groups, version 1, 2 or both, for the groups of the subject, of its processes and of the
+server's, and all their parents that are mounted here: cpu.stat, memory.stat, the limit of memory and how often it was hit, bytes
+of I/O, and throttle rules of the devices in the stack (`io.max`, or on version 1 `blkio.throttle.*_device`, which applies to one
+group only, so the root group is read too). Version 1 counts a group's bytes only while it has a throttle rule, and charges
+background writeback to the root group. Where no process of the load was seen, nothing is known of its quota.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.evidence.snapshots import Origin, counter, gauge, named_numbers, number, text_of, texts
+from assay.machine import group_mounts
+from assay.machine.group_mounts import ROOT
 from assay.machine.stack import disk_of
 from assay.records import Series, Snapshot, Subject
 
-ROOT = "/sys/fs/cgroup"
-VERSION_2 = f"{ROOT}/cgroup.controllers"
 DISKSTATS = "/proc/diskstats"
+OWN = "own"
+"""In a look: controller -> directories of the groups that processes of the load are in."""
 THROTTLES = {
     "blkio.throttle.read_bps_device": "limit_read_bytes_per_s",
     "blkio.throttle.write_bps_device": "limit_write_bytes_per_s",
@@ -29,8 +32,12 @@ THROTTLES = {
     "blkio.throttle.write_iops_device": "limit_write_ops_per_s",
 }
 MAXIMA = dict(zip(("rbps", "wbps", "riops", "wiops"), THROTTLES.values(), strict=True))
-FILES_1 = {"cpu": ("cpu.stat",), "memory": ("memory.stat",), "blkio": ("blkio.throttle.io_service_bytes", *THROTTLES)}
-FILES_2 = ("cpu.stat", "memory.stat", "io.stat", "io.max")
+FILES_1 = {
+    "cpu": ("cpu.stat",),
+    "memory": ("memory.stat", "memory.limit_in_bytes", "memory.failcnt"),
+    "blkio": ("blkio.throttle.io_service_bytes", *THROTTLES),
+}
+FILES_2 = {"cpu": ("cpu.stat",), "memory": ("memory.stat", "memory.max", "memory.events"), "blkio": ("io.stat", "io.max")}
 NO_QUOTA = {"nr_throttled": 0, "throttled_usec": 0}
 """Version 2: a group without the controller cpu counts its time, but has no quota and cannot be stopped."""
 NO_FILE = {"error": os.strerror(errno.ENOENT)}
@@ -43,21 +50,37 @@ GAUGES = {f"{name}_dirty": "dirty_bytes" for name in ("total", "file")} | {
     f"{name}_writeback": "writeback_bytes" for name in ("total", "file")
 }
 """Dirty pages of a group with its children: total_dirty on version 1, file_dirty on version 2."""
-METRICS = ("nr_throttled", "throttled_ns", "dirty_bytes", "writeback_bytes", "throttle_rules", *THROTTLES.values())
+LIMIT_FILES = ("memory.limit_in_bytes", "memory.max")
+HIT_FILES = ("memory.failcnt", "memory.events")
+NO_LIMIT_BYTES = 1 << 62
+"""Version 1 writes the largest number of pages where there is no limit."""
+OF_PROCESSES = ("nr_throttled", "throttled_ns", "throttle_rules")
+"""What is known only with a group that a process of the load is in."""
+METRICS = (*OF_PROCESSES[:2], "dirty_bytes", "writeback_bytes", "throttle_rules", *THROTTLES.values())
+OF_MEMORY = ("memory_limit_bytes", "memory_limit_hits")
 BYTES = {"rbytes": "read_bytes", "wbytes": "write_bytes"}
 
 
 def available(host: Host) -> str | None:
     """Return why control groups are invisible; None if they are mounted."""
-    return None if host.list(ROOT) else f"no control groups at {ROOT}: quotas and throttle rules are invisible"
+    return None if group_mounts.group_mounts(host) else f"no control groups at {ROOT}: quotas and throttle rules are invisible"
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return the texts of each group's files, and the texts that map device numbers to names."""
-    memberships = texts(host.read, (f"/proc/{pid}/cgroup" for pid in (*subject.pids, *servers(host, subject))))
-    lines = [line for text in memberships.values() if isinstance(text, str) for line in text.splitlines()]
-    paths = paths_2(lines, subject) if host.exists(VERSION_2) else paths_1(lines, subject)
-    return texts(host.read, (DISKSTATS, *paths)) | {"disks": list(host.list("/sys/block"))}
+    known = group_mounts.group_mounts(host)
+    lines = texts(host.read, (f"/proc/{pid}/cgroup" for pid in (*subject.pids, *servers(host, subject))))
+    found = [group_mounts.directories(known, text) for text in lines.values() if isinstance(text, str)]
+    pairs = [pair for groups in found for pair in groups.items()] + [*group_mounts.of_directories(known, subject.cgroups)]
+    own = {name: list(dict.fromkeys(path for one, path in pairs if one == name)) for name in dict(pairs)}
+    paths = dict.fromkeys(
+        f"{above}/{file}"
+        for name, mount in known.items()
+        for directory in (*own.get(name, ()), mount.point)
+        for above in mount.lineage(directory)
+        for file in (FILES_1 if mount.controllers else FILES_2).get(name, ())
+    )
+    return texts(host.read, (DISKSTATS, *paths)) | {"disks": list(host.list("/sys/block")), OWN: own}
 
 
 def servers(host: Host, subject: Subject) -> tuple[int, ...]:
@@ -69,57 +92,46 @@ def servers(host: Host, subject: Subject) -> tuple[int, ...]:
     return pids(host, subject.server)
 
 
-def paths_2(lines: Sequence[str], subject: Subject) -> list[str]:
-    """Return the files of version 2: the limits of all parent groups apply too."""
-    own = [line.partition("::")[2] for line in lines if line.startswith("0::")]
-    groups = dict.fromkeys(above for group in (*own, *map(shortened, subject.cgroups), "") for above in lineage(group))
-    return [f"{ROOT}{group}/{file}" for group in groups for file in FILES_2]
-
-
-def paths_1(lines: Sequence[str], subject: Subject) -> list[str]:
-    """Return the files of version 1, in which each controller has its own hierarchy."""
-    found: dict[str, None] = {}
-    rows = [line.split(":", 2) for line in lines]
-    for controller, files in FILES_1.items():
-        own = [row[2] for row in rows if len(row) == 3 and controller in row[1].split(",")]
-        named = [shortened(group).removeprefix(f"/{controller}") for group in subject.cgroups]
-        groups = dict.fromkeys(above for group in (*own, *named, "") for above in lineage(group))
-        found |= dict.fromkeys(f"{ROOT}/{controller}{group}/{file}" for group in groups for file in files)
-    return list(found)
-
-
-def shortened(group: str) -> str:
-    """Return a group's name without the mount point and a trailing slash."""
-    return group.removeprefix(ROOT).rstrip("/")
-
-
-def lineage(group: str) -> list[str]:
-    """Return the group and all its parents; the root is the empty name."""
-    parts = [part for part in group.split("/") if part]
-    return ["".join(f"/{part}" for part in parts[:length]) for length in range(len(parts), -1, -1)]
-
-
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
     """Return throttling, dirty pages and rules over time. Raises EvidenceError on an unknown format or a falling counter."""
     origin = Origin(host=host_name, phase=phase, source=f"cgroup:{ROOT}", layer="cgroup")
-    paths = list(dict.fromkeys(path for snapshot in snapshots for path in snapshot.raw if path.startswith(f"{ROOT}/")))
+    paths = list(dict.fromkeys(path for snapshot in snapshots for path in snapshot.raw if path.endswith(FILES)))
     named = {name for one in snapshots[:1] for device in subject.devices for name in (device, disk_of(device, disks_of(one)))}
     stats = [path for path in paths if path.endswith(("/cpu.stat", "/memory.stat"))]
-    series = [
+    series: list[Series] = [
         *(item for path in stats for item in stat_series(origin, path, snapshots)),
+        *(item for path in paths for item in memory_series(origin, path, snapshots)),
         *(item for path in paths for item in bytes_series(origin, path, snapshots, named)),
         *(item for device in subject.devices for item in rule_series(origin, device, paths, snapshots)),
     ]
+    unseen = [*without_group(snapshots)]
+    series = [item for item in series if item.metric not in unseen]
     there = {item.metric for item in series} | {*THROTTLES.values()}
-    reason = "no control group of the load has it (controller disabled, or no block device)"
-    return Evidence(series=tuple(series), missing={f"cgroup.{metric}": reason for metric in METRICS if metric not in there})
+    missing = {metric: NOT_THERE for metric in METRICS if metric not in there} | dict.fromkeys(unseen, NOT_SEEN)
+    return Evidence(series=tuple(series), missing={f"cgroup.{metric}": reason for metric, reason in missing.items()})
+
+
+FILES = tuple(f"/{file}" for files in (FILES_1, FILES_2) for names in files.values() for file in names)
+NOT_THERE = "no control group of the load has it (controller disabled, or no block device)"
+NOT_SEEN = "no process of the load was seen in a control group that is mounted here, so its quota and throttle rules are unknown"
+
+
+def without_group(snapshots: Sequence[Snapshot]) -> Iterator[str]:
+    """Yield what is not known because no look found a group of the load: what other groups have says nothing of it."""
+    seen = {name for one in snapshots if isinstance(own := one.raw.get(OWN), Mapping) for name, paths in own.items() if paths}
+    for metric in OF_PROCESSES:
+        if ("blkio" if metric == "throttle_rules" else "cpu") not in seen:
+            yield metric
+
+
+HIERARCHIES = (*group_mounts.CONTROLLERS, "unified")
 
 
 def subject_of(path: str) -> str:
-    """Return `cgroup:/a/b` for a file of that group; on version 1 without the controller."""
+    """Return `cgroup:/a/b` for a file of that group; on version 1 without the controllers."""
     group = path.removeprefix(ROOT).rpartition("/")[0]
-    first = group.split("/")[1:2]
-    return f"cgroup:{group.removeprefix('/' + first[0]) if first and first[0] in FILES_1 else group}"
+    first = "".join(group.split("/")[1:2])
+    return f"cgroup:{group.removeprefix('/' + first) if first.partition(',')[0] in HIERARCHIES else group}"
 
 
 def stat_series(origin: Origin, path: str, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
@@ -135,6 +147,19 @@ def stat_series(origin: Origin, path: str, snapshots: Sequence[Snapshot]) -> Ite
         points = [(at, found[name]) for at, found in seen if name in found]
         if points:
             yield gauge(origin, subject_of(path), metric, "bytes", points)
+
+
+def memory_series(origin: Origin, path: str, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
+    """Yield the limit of one group's memory, and how often the group was at it."""
+    file = path.rpartition("/")[2]
+    seen = [(snapshot.at_ns, text.strip()) for snapshot in snapshots if (text := text_of(snapshot, path))]
+    if file in LIMIT_FILES and (
+        limits := [(at, int(text)) for at, text in seen if text.isdigit() and int(text) < NO_LIMIT_BYTES]
+    ):
+        yield gauge(origin, subject_of(path), "memory_limit_bytes", "bytes", limits)
+    if file in HIT_FILES and seen:
+        hits = [(at, int(text) if text.isdigit() else named_numbers(text, path).get("max", 0)) for at, text in seen]
+        yield counter(origin, subject_of(path), "memory_limit_hits", "count", hits)
 
 
 def bytes_series(origin: Origin, path: str, snapshots: Sequence[Snapshot], named: set[str]) -> Iterator[Series]:
@@ -215,7 +240,7 @@ def names_of(snapshot: Snapshot) -> dict[str, str]:
 
 OBSERVER = Observer(
     name="cgroup",
-    gives=tuple(f"cgroup.{metric}" for metric in (*METRICS, *BYTES.values())),
+    gives=tuple(f"cgroup.{metric}" for metric in (*METRICS, *OF_MEMORY, *BYTES.values())),
     sources=(
         Source(
             keys="cgroup.*",

@@ -1,7 +1,8 @@
 """Measures CPU time: of the host by kind, steal included, and of each process with its CPU wait.
 
-Sources: /proc/stat; /proc/PID/stat; /proc/PID/task/*/stat and schedstat. Cumulative times are in ns; shares refer to the time
-since the previous sample. The clock ticks of /proc/stat are 10 ms, so shares over less than a second are coarse.
+Sources: /proc/stat; /proc/PID/stat; /proc/PID/task/*/stat and schedstat; /proc/PID/status: the CPUs that a process may run on.
+Cumulative times are in ns; shares refer to the time since the previous sample. The clock ticks of /proc/stat are 10 ms, so
+shares over less than a second are coarse.
 /proc/PID/schedstat covers the first thread only, so every thread is read. The time of a thread between its last sample and its
 end is lost for `run_delay_ns` and `busiest_thread_ns`, but not for `user_ns` and `system_ns`.
 """
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, counter, gauge, number, text_of, texts, why_not
+from assay.machine.cpus import parse_ranges
 from assay.records import ABSOLUTE, Series, Snapshot, Subject
 
 STAT = "/proc/stat"
@@ -23,13 +25,14 @@ KINDS = {"user": (0, 1), "system": (2, 5, 6), "idle": (3,), "iowait": (4,), "ste
 """Columns of the `cpu` line; user time includes guest time (proc_stat(5))."""
 HOST_METRICS = (*(f"{kind}_ns" for kind in (*KINDS, "total")), *(f"{kind}_share" for kind in KINDS), "cpus")
 PROCESS_METRICS = ("user_ns", "system_ns", "run_ns", "run_delay_ns", "busiest_thread_ns")
+ALLOWED, ALLOWED_LINE = "cpus_allowed", "Cpus_allowed_list:"
 Threads = Mapping[str, tuple[int, int, int]]
 """Thread -> CPU time by ticks; CPU time and CPU wait by the scheduler's clock; in ns."""
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return the texts of /proc/stat, and of stat and schedstat of each process and thread."""
-    paths = [STAT, *(f"/proc/{pid}/stat" for pid in subject.pids)]
+    paths = [STAT, *(f"/proc/{pid}/{file}" for pid in subject.pids for file in ("stat", "status"))]
     for pid in subject.pids:
         for thread in host.list(f"/proc/{pid}/task"):
             paths += [f"/proc/{pid}/task/{thread}/stat", f"/proc/{pid}/task/{thread}/schedstat"]
@@ -95,6 +98,8 @@ def process_series(origin: Origin, pid: int, snapshots: Sequence[Snapshot]) -> I
     if not own:
         return
     subject = f"pid:{pid}"
+    if allowed := [(one.at_ns, cpus) for one in seen if (cpus := allowed_of(text_of(one, f"/proc/{pid}/status") or ""))]:
+        yield gauge(origin, subject, ALLOWED, "count", allowed)
     yield counter(origin, subject, "user_ns", "ns", [(at, user) for at, (user, _) in own])
     yield counter(origin, subject, "system_ns", "ns", [(at, system) for at, (_, system) in own])
     spent = since_first([threads_of(snapshot, pid) for snapshot in seen])
@@ -105,6 +110,12 @@ def process_series(origin: Origin, pid: int, snapshots: Sequence[Snapshot]) -> I
     yield counter(
         origin, subject, "busiest_thread_ns", "ns", list(zip([snapshot.at_ns for snapshot in seen], busiest, strict=True))
     )
+
+
+def allowed_of(text: str) -> int:
+    """Return the number of CPUs that a process may run on, by its status file; 0 where that does not say it."""
+    lists = [line.removeprefix(ALLOWED_LINE) for line in text.splitlines() if line.startswith(ALLOWED_LINE)]
+    return sum(1 for _ in parse_ranges(lists[0])) if lists else 0
 
 
 def ticks_of(text: str) -> tuple[int, int]:
@@ -145,7 +156,7 @@ def since_first(samples: Sequence[Threads]) -> list[Threads]:
 
 OBSERVER = Observer(
     name="cpu",
-    gives=(*(f"cpu.{metric}" for metric in HOST_METRICS), *(f"process.{metric}" for metric in PROCESS_METRICS)),
+    gives=(*(f"cpu.{metric}" for metric in HOST_METRICS), *(f"process.{metric}" for metric in (*PROCESS_METRICS, ALLOWED))),
     sources=(Source(keys="cpu.*", words="CPU counters of the host", way="/proc/stat and /proc/PID/schedstat (observer cpu)"),),
     watch=Watch.ALWAYS,
     cost="21 µs CPU per look (one process of one thread)",

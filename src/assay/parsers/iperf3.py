@@ -1,9 +1,9 @@
 """iperf3: data that one end sent and received over the network, from text or JSON of the client or the server.
 
 `bits/sec` count in powers of 1,000, `Bytes` in powers of 1,024 (iperf 3.12, src/units.c, unit_snprintf). Sent data are taken from
-the line `sender`, received data from `receiver`. Datagrams are the count, lost ones are errors; each direction has its own loss,
-which the receiving side counts. UDP up to 3.9 has one sum for both sides; json-stream has one event a line (3.17). A server sends
-where its rows have retransmits or no jitter (src/iperf_locale.c of 3.21).
+the line `sender`, received data from `receiver`; of sent data the line `receiver` tells what arrived. Datagrams are the count,
+lost ones are errors; each direction has its own loss, which the receiving side counts. UDP up to 3.9 has one sum for both sides;
+json-stream has one event a line (3.17). A server sends where its rows have retransmits or no jitter (src/iperf_locale.c of 3.21).
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         operation = "send" if sent else "receive"
         if match[10] is None or match[10] == ("sender" if sent else "receiver"):
             yield from _of_row(operation, match)
+        elif sent:
+            yield from ((f"send.arrived_{name.partition('.')[2]}", number) for name, number in _of_row(operation, match))
         if (lost := LOST.fullmatch(match[9] + " ")) and match[10] != "sender":
             yield from _datagrams(operation, int(lost[1]), int(lost[2]))
 
@@ -106,7 +108,11 @@ def _json(report: Mapping[str, Any]) -> Iterator[printed.Figure]:
         yield f"{operation}.elapsed_ns", printed.exact(printed.json_number(row["seconds"]) * printed.SECOND)
         yield f"{operation}.bytes_per_s", printed.exact(printed.json_number(row["bits_per_second"]) / 8)
         arrived = sides["received"] or row
-        if arrived.get("packets"):  # of what a server sends it does not know what arrived
+        if operation == "send" and sides["received"] and arrived["bytes"]:  # a server does not know what arrived
+            yield "send.arrived_bytes", printed.exact(printed.json_number(arrived["bytes"]))
+            yield "send.arrived_elapsed_ns", printed.exact(printed.json_number(arrived["seconds"]) * printed.SECOND)
+            yield "send.arrived_bytes_per_s", printed.exact(printed.json_number(arrived["bits_per_second"]) / 8)
+        if arrived.get("packets"):
             yield from _datagrams(
                 operation, printed.json_number(arrived["lost_packets"]), printed.json_number(arrived["packets"])
             )

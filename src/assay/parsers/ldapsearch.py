@@ -1,6 +1,7 @@
 """ldapsearch: number of entries, and the elapsed time of `time` around it; ldapsearch itself prints no time.
 
-`# numEntries` and `result: CODE` end its LDIF (OpenLDAP 2.5, clients/tools/ldapsearch.c); a code other than 0 is an error.
+`# numEntries` and `result: CODE` end its LDIF (OpenLDAP 2.5, clients/tools/ldapsearch.c); a code other than 0 is an error, and
+each result is an attempt.
 `# numResponses` is the sum of entries, references and results, which proves that the output is complete.
 """
 
@@ -40,6 +41,7 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     if codes:
         yield "search.count", printed.exact(sum(counts))
         yield "search.errors", printed.exact(sum(code != 0 for code in codes))
+        yield "search.attempts", printed.exact(len(codes))
     elapsed = printed.real_time(rows)
     if elapsed:
         yield "search.elapsed_ns", elapsed

@@ -89,6 +89,7 @@ from assay.records.network import DatagramTotal, NetConnection, NetEnd, SocketBu
 from assay.records.observe import ObserveKind, ObserveSpec
 from assay.records.place import (
     IN_MEMORY,
+    USER_SPACE,
     Box,
     Endpoint,
     EndpointKind,

@@ -11,6 +11,8 @@ from assay.records.experiment import Value
 
 IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 """File systems without a device, which store files in the page cache alone."""
+USER_SPACE = ("fuse", "fuseblk", "virtiofs")
+"""File systems for which another process answers, also by a type as fuse.sshfs: what is read from them counts for no reader."""
 STACKED = ("overlay", "fuse")
 """How the types of file systems begin that lie on another one."""
 
@@ -134,6 +136,11 @@ class Place:
     def is_in_memory(self) -> bool:
         """Whether the file system stores its files in memory alone."""
         return self.filesystem in IN_MEMORY
+
+    @property
+    def is_in_user_space(self) -> bool:
+        """Whether another process answers for the file system."""
+        return (self.filesystem or "").partition(".")[0] in USER_SPACE
 
     @property
     def is_on_disk(self) -> bool:

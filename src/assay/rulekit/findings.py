@@ -65,7 +65,7 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         limiter=details.get("limiter"),
         evidence=(*named, *(one for one in details.get("evidence", ()) if one not in named)),
         alternatives=rule.alternatives if failed else (),
-        advice=details.get("advice", rule.advice) if failed else to_get(case, missing),
+        advice=details.get("advice", rule.advice) if failed else details.get("advice") or to_get(case, missing),
         observers=tuple(dict.fromkeys(name for key in missing for name in sources.on_request(key))),
         host=case.host if isinstance(case, TrialCase) else None,
         role=case.role if isinstance(case, TrialCase) else None,

@@ -49,8 +49,9 @@ ROWS: tuple[SoundnessRow, ...] = (
         work=Work.ANY,
         evidence=(),
         least=0,
-        rules=("E01", "E05", "L07"),
-        words="a finished run, no contradiction between rungs, no failed operations, latencies that obey Little's law",
+        rules=("E01", "E05", "G04", "G05", "G11", "L07"),
+        words="a finished run whose rungs agree, no failed operation, no empty answer, sent data that arrived,"
+        " latencies that obey Little's law",
     ),
     SoundnessRow(
         part="tier",

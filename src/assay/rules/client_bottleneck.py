@@ -4,8 +4,9 @@ The rule takes the larger of two shares of a client's busiest thread: CPU time b
 thread.
 The time is the thread's working time, with the drain if it is charged, less the time it waited for a CPU.
 - The thread used `thread_share` or more, and ran for at least `ran_share` of the time: the client was the limit.
+- A command may run on a part of the host's CPUs (affinity, cpuset) and used `thread_share` of that part: it was the limit.
 - The host's CPUs were busy for `host_share`, at least `own_share` of it by the load: the client was the limit.
-- More workers than CPUs, and some worker waited for a CPU for `pressure_share` of the time: the client was the limit.
+- More workers than CPUs that they may run on, and waiting for a CPU for `pressure_share` of the time: the client was the limit.
 
 A claim of a layer below is bounded: a rate is at least, a latency at most the measured value. Without a claim it is a note.
 Reads from memory under tier = client-cache, and paced loads (`rate`, `schedule`, `think`), are n/a.
@@ -52,6 +53,9 @@ class CpuUse:
     """Share of the time in which some task waited for a CPU."""
     crowded: bool
     """Whether there were more workers than CPUs."""
+    cpus: float | None
+    allowed: float | None
+    """How many CPUs the host has, and how many of them the load may use."""
 
 
 def applies(case: TrialCase) -> str | None:
@@ -83,6 +87,11 @@ def check(case: TrialCase) -> Finding:
     if (most := most_of_one_thread(case)) is not None and most >= limits["thread_share"]:
         statement = f"A thread of the load used up to {measures.percent(most)} of a CPU: its threads were not counted apart."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    if use.allowed is None and may_be_crowded(use, case):
+        statement = (
+            f"Workers waited for a CPU for {measures.percent(use.pressure or 0)} of the time; which CPUs they may use is unknown."
+        )
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     limit = measures.percent(limits["thread_share"])
     statement = f"The load's busiest thread used {measures.percent(use.ran or 0.0)} of a CPU (limit {limit})."
     return found(RULE, case, State.PASS, statement, observed=observed)
@@ -98,9 +107,26 @@ def reached(use: CpuUse, case: TrialCase) -> list[str]:
         over.append(f"a thread of the load used {measures.percent(use.thread)} of the CPU time{left}")
     if ours and use.host is not None and use.host >= limits["host_share"]:
         over.append(f"the host's CPUs were {measures.percent(use.host)} busy, mostly with the load")
-    if ours and use.crowded and use.pressure is not None and use.pressure >= limits["pressure_share"]:
-        over.append(f"a worker waited for a CPU for {measures.percent(use.pressure)} of the time")
+    if case.phase.values and use.ran is not None and is_confined(use) and use.ran >= limits["thread_share"] * (use.allowed or 0):
+        over.append(
+            f"the command used {measures.percent(use.ran / (use.allowed or 1.0))} of the {use.allowed:.0f} of {use.cpus:.0f} CPUs"
+            " that it may run on (CPU affinity or cpuset)"
+        )
+    if use.crowded and may_be_crowded(use, case):
+        over.append(f"a worker waited for a CPU for {measures.percent(use.pressure or 0.0)} of the time")
     return over
+
+
+def may_be_crowded(use: CpuUse, case: TrialCase) -> bool:
+    """Whether some of several workers of the load waited for a CPU for long."""
+    several, limits = sum(client.workers for client in case.phase.clients) > 1, case.thresholds
+    waited = use.pressure is not None and use.pressure >= limits["pressure_share"]
+    return several and waited and use.own is not None and use.own >= limits["own_share"]
+
+
+def is_confined(use: CpuUse) -> bool:
+    """Whether the load may use a part of the host's CPUs only."""
+    return use.cpus is not None and use.allowed is not None and 0 < use.allowed < use.cpus
 
 
 def limited(case: TrialCase, over: list[str], observed: dict[str, float | None]) -> Finding:
@@ -164,7 +190,8 @@ def used(case: TrialCase) -> CpuUse:
     own = sum(cost.processor_ns(client.cost) for client in phase.clients if client.cost is not None)
     busy = (user or 0.0) + (system or 0.0)
     waits = ladder.of_host(phase, case.observations, "pressure", "cpu_some_ns")
-    cpus = next(case.observations.over_time(phase.name, "cpu", "cpus"), None)
+    cpus, allowed = (most(case, *key) for key in (("cpu", "cpus"), ("process", "cpus_allowed")))
+    ways = min((count for count in (cpus, allowed) if count is not None), default=None)
     workers = sum(client.workers for client in phase.clients)
     shares = [share for client in phase.clients if (share := busiest(case, client)) is not None]
     ran, ready = max(shares, default=(None, 0.0))
@@ -174,8 +201,16 @@ def used(case: TrialCase) -> CpuUse:
         host=host,
         own=min(1.0, own / busy) if busy else None,
         pressure=None if waits is None else ladder.rate(waits, phase.start_ns, phase.end_ns),
-        crowded=cpus is not None and len(cpus.value) > 0 and workers > cpus.value[0],
+        crowded=ways is not None and workers > ways,
+        cpus=cpus,
+        allowed=allowed,
     )
+
+
+def most(case: TrialCase, layer: str, metric: str) -> float | None:
+    """The largest value of a gauge of any process; None where it was not read."""
+    every = case.observations.over_time(case.phase.name, layer, metric)
+    return max((max(series.value) for series in every if series.value), default=None)
 
 
 def busiest(case: TrialCase, client: Client) -> tuple[float, float] | None:

@@ -22,6 +22,12 @@ own engines.
 
 **With a server** the bytes that the server sent (L4) replace the client's storage counters.
 
+**File systems in user space** (FUSE): the kernel counts no storage reads of the client, so 0 of them is no evidence. The
+storage reads of the process behind the mount count instead.
+- It was not seen, or it has connections and the host received more than `nothing_share`: unverified. Name the server.
+- It made too few calls to be asked, at `request_bytes` for each: the page cache of the mount answered.
+- It was asked, and neither storage nor a network delivered more than `nothing_share`: a cache below the mount answered.
+
 The rule does not see caches below the client: a loop device's image (T03), a server (T02), a hypervisor, the disk.
 """
 
@@ -31,19 +37,28 @@ from dataclasses import replace
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import ladder, served, traced, words
+from assay.evidence import fuse, ladder, served, traced, words
 from assay.records import Direction, Finding, Meaning, Regime, Rung, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
-from assay.rulekit.findings import at_most, found, in_words, knob
+from assay.rulekit.findings import Figures, at_most, found, in_words, knob
 
 MOSTLY = 0.5  # below this share of hits a read is not one of memory: its label speaks of both
 MIXTURE = "read: a mixture of memory and storage"
 BELOW_CACHE = (Tier.DEVICE, Tier.SERVER_CACHE)
+OF_USER_SPACE = ("fuse.read_bytes",)
+NAME_SERVER = "Name the server with its data (`server` of the target, `--server` of stat), so that its own reads are counted."
+COLD_MOUNT = (
+    "Unmount, drop the files below the mount and the cache of the client program, and mount again. "
+    "Or claim the cache that answered."
+)
 
 
 def check(case: TrialCase) -> Finding:
     """The share of the bytes that never left the client's memory, against what is claimed."""
     requested = of_files(case, ladder.requested_bytes(case.phase, case.observations, Direction.READ))
+    user_space = fuse.behind(case.run, case.phase, case.observations) if served.server(case.run) is None else None
+    if requested and user_space is not None:
+        return through_user_space(case, requested, user_space)
     read = counted(case)
     if read is None and case.claim.regime in (Regime.COLD, Regime.WARM) and case.phase.cached_share_before is not None:
         return by_residence(case, case.phase.cached_share_before)
@@ -56,11 +71,8 @@ def check(case: TrialCase) -> Finding:
         statement = f"{read.device}: too much I/O of other processes to separate cache hits from reads."
         return found(RULE, case, State.UNVERIFIED, statement, observed={"other_processes_bytes": read.other_processes_bytes})
     hits = hit_share(case, read.raw_bytes, requested)
-    if hits <= limit < hit_share(case, sure_bytes(case, read), requested):
-        own = measures.in_bytes(read.raw_bytes - sure_bytes(case, read))
-        statement = f"Storage read {own} that may be of the command's own program files, so cache hits cannot be excluded."
-        return found(RULE, case, State.UNVERIFIED, statement, observed=figures(case, hits, requested))
-    if is_guess(case) and (unsure := uncounted(case, hits, requested)) is not None:
+    unsure = doubtful(case, read, requested) or (uncounted(case, hits, requested) if is_guess(case) else None)
+    if unsure is not None:
         return found(RULE, case, State.UNVERIFIED, unsure, observed=figures(case, hits, requested))
     if case.claim.tier is Tier.CLIENT_CACHE or case.claim.regime is Regime.WARM:
         return from_memory(case, hits, requested)
@@ -96,6 +108,80 @@ def sure_bytes(case: TrialCase, read: ladder.LadderStep) -> float:
     """Of what a command made storage read what is surely of its data, and of no program file beside them."""
     doubtful = sum(one.value[-1] for one in ladder.gauges(case.phase, case.observations, "process", "doubtful_read_bytes"))
     return max(0.0, read.raw_bytes - doubtful)
+
+
+def is_of_memory(case: TrialCase) -> bool:
+    """Whether the claim is one of the client's memory."""
+    return case.claim.tier is Tier.CLIENT_CACHE or case.claim.regime is Regime.WARM
+
+
+def through_user_space(case: TrialCase, requested: float, seen: fuse.Behind) -> Finding:
+    """Reads through FUSE: what the process behind the mount read from storage, or may have got over a network."""
+    where, little = f"The process behind {' and '.join(seen.mounts)}", case.thresholds["nothing_share"] * requested
+    if seen.read_bytes is None or seen.calls is None:
+        text = f"{where} was not seen, and reads through FUSE are counted for no other process."
+        return found(RULE, case, State.UNVERIFIED, text, lacking=OF_USER_SPACE, observed=figures(case, None, requested))
+    storage, was_asked, share = seen.read_bytes, is_asked(case, seen.calls, requested), min(1.0, seen.read_bytes / requested)
+    observed = figures(case, 1 - share, requested) | {"calls": seen.calls, "networked": float(seen.networked)}
+    read = f"read {measures.in_bytes(storage)} from storage for {measures.in_bytes(requested)} requested"
+    if is_of_memory(case) and (storage > little or not was_asked):
+        return from_memory(case, 1 - share if storage > little else 1.0, requested)
+    if storage >= (1 - case.thresholds["hit_share"]) * requested:
+        return found(RULE, case, State.PASS, f"No cache answered: {where[:1].lower()}{where[1:]} {read}.", observed=observed)
+    unsure = None
+    if is_of_memory(case):
+        unsure = f"{where} was asked, so the page cache of the client did not answer all."
+    elif seen.networked and was_asked and (seen.received_bytes is None or seen.received_bytes > little):
+        unsure = f"{where} {read}, and has network connections. Name its server, so that the server's own reads count."
+    elif storage > little:
+        unsure = f"{where} {read}: the rest came from a cache, or its data are stored in fewer bytes."
+    if unsure is not None:
+        return found(RULE, case, State.UNVERIFIED, unsure, observed=observed, lacking=OF_USER_SPACE, advice=NAME_SERVER)
+    if was_asked:
+        text = f"{where} {read}, and got next to nothing over a network: a cache below the mount answered."
+        return from_user_space(case, text, share, observed, "read from a cache of the process behind the mount")
+    text = f"{where} was hardly asked ({seen.calls:,.0f} calls), and {read}: the page cache of the mount answered."
+    return from_user_space(case, text, share, observed, "warm read: page-cache bandwidth")
+
+
+def doubtful(case: TrialCase, read: ladder.LadderStep, requested: float) -> str | None:
+    """Why a command's storage reads may be of other files, or its data of other mounts; None if they are not."""
+    limit, hits = case.thresholds["hit_share"], hit_share(case, read.raw_bytes, requested)
+    if hits <= limit < hit_share(case, sure_bytes(case, read), requested):
+        own = measures.in_bytes(read.raw_bytes - sure_bytes(case, read))
+        return f"Storage read {own} that may be of the command's own program files, so cache hits cannot be excluded."
+    return unknown_mount(case, requested) if hits > limit and case.phase.values else None
+
+
+def unknown_mount(case: TrialCase, requested: float) -> str | None:
+    """Why a command's reads may have gone through a FUSE mount that it does not name; None where none was busy."""
+    point = fuse.others_asked(case.run, case.phase, case.observations, requested)
+    if point is None or served.server(case.run) is not None:
+        return None
+    return f"The process behind {point} was busy, and reads through FUSE count for no process. Name the files as arguments."
+
+
+def is_asked(case: TrialCase, calls: float, requested: float) -> bool:
+    """Whether a process that made so many calls can have been asked for what was requested."""
+    return calls * case.thresholds["request_bytes"] >= (1 - case.thresholds["hit_share"]) * requested
+
+
+def from_user_space(case: TrialCase, text: str, share: float, observed: Figures, label: str) -> Finding:
+    """The failure of reads that a cache on this host answered."""
+    wrong, bound = case.claim.tier in BELOW_CACHE or case.claim.regime is Regime.COLD, at_most(case, share)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        text,
+        severity=Severity.INVALIDATES if wrong else Severity.NOTES,
+        part="tier" if case.claim.tier in BELOW_CACHE else "regime",
+        observed=observed,
+        bound=bound,
+        relabel=label,
+        detail=f"device share {measures.percent(share)}{f'; device rate {in_words(bound)}' if bound else ''}",
+        advice=COLD_MOUNT,
+    )
 
 
 def may_hide_hits(case: TrialCase, read: float, requested: float) -> bool:
@@ -164,7 +250,7 @@ def amounts(requested: float, hits: float) -> str:
     return f"storage read {below} of {total} requested ({measures.percent(1 - hits)})"
 
 
-def figures(case: TrialCase, hits: float, requested: float) -> dict[str, float | str | None]:
+def figures(case: TrialCase, hits: float | None, requested: float) -> dict[str, float | str | None]:
     """What was observed, for the finding."""
     return {"hit_share": hits, "requested_bytes": requested, "resident_share_before": case.phase.cached_share_before}
 
@@ -251,7 +337,16 @@ RULE = Rule(
     applies=reads_only,
     check=check,
     about=About.ALL_HOSTS,
-    reads=("L0.read", "L4.write", "L2.read", "tracepoints.added_bytes", "L8.read", "L9.read", "page_cache.cached_bytes"),
+    reads=(
+        "L0.read",
+        "L4.write",
+        "L2.read",
+        "tracepoints.added_bytes",
+        "fuse.read_bytes",
+        "L8.read",
+        "L9.read",
+        "page_cache.cached_bytes",
+    ),
     wrong="A file that was just written or read is still in memory. Reading it again measures memory, not the disk.",
     alternatives=(
         "The reads were charged to another process (a server's threads, a kernel client). Check the layers below.",

@@ -5,7 +5,8 @@
   `error_share` of the time. The lab's own engines use the monotonic clock, so their figures get a note.
 - The clocks of several load hosts agree only within `error_share` of the phase: qualified, with the host that is known least;
   above `invalid_error_share`: invalid. The bounds come from the comparisons before and after the phase.
-- A load host whose clock was never compared: unverified.
+- A load host whose clock was never compared, or whose clock source is not known before and after: unverified. An external tool
+  is unverified, too, where the boot time is not known.
 - A slow source (hpet, acpi_pm, jiffies): a note; G07 gives the cost of a stamp.
 
 Clocks that differ are fine as long as the difference is known.
@@ -98,6 +99,14 @@ def unknown(case: TrialCase, sources: Mapping[str, Sources], booted: Mapping[str
     if blind or not sources:
         several = f" of {', '.join(blind)}" if len(sources) > 1 else " of the host"
         return f"Clock source and boot time{several} unknown."
+    half = [host for host, both in sources.items() if None in both]
+    if half:
+        return f"Clock source{''.join(where(host, sources) for host in half[:1])} unknown before or after the trial."
+    unset = [host for host in sources if host not in booted]
+    if unset and case.phase.values:
+        return (
+            f"Boot time{where(unset[0], sources)} unknown: the wall clock, by which a tool may take its times, may have been set."
+        )
     lacking = [host for host in sources if clock_of(case, host) is None] if len(sources) > 1 else []
     return f"Clocks never compared: {', '.join(lacking)}." if lacking else None
 

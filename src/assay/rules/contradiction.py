@@ -17,6 +17,9 @@ bounded.
 **A rate of almost nothing.** Under a device or stable-media claim, a rate at which all I/O lasts less than `least_s` was not
 measured.
 
+**Nothing to compare.** One figure of one report, with no layer below it that was counted, contradicts nothing and agrees with
+nothing: the rule does not apply.
+
 Compressed files, random overwrites and phases below `least_bytes` are left out. Busy devices make the kernel charge io_uring
 retries, so no more than the requested bytes count.
 A ratio near 8, 1.0486, 1.25 or 2 is named as a mistaken unit. Failed operations are G04's subject.
@@ -55,7 +58,23 @@ def check(case: TrialCase) -> Finding:
     for statement, share in unproved(case):
         return found(RULE, case, State.UNVERIFIED, statement, bound=at_least(case, share))
     own = f" {importer_words(case)}." if importer_times(case) else ""
+    if not is_compared(case):
+        text = "Nothing to hold against each other: one report, no layer below it and no other figure of it."
+        return found(RULE, case, State.NOT_APPLICABLE, text)
     return found(RULE, case, State.PASS, f"Neighbouring layers agree.{own}")
+
+
+def is_compared(case: TrialCase) -> bool:
+    """Whether there were two readings of the same at all: timed operations, a layer below, or figures of one report."""
+    tool = external.report(case.phase, case.measure.operation)
+    books = tool is not None and None not in (tool.bytes, tool.seconds)
+    timed = latency.merged(case.observations, case.phase.name, case.measure.operation)
+    if timed or books or importer_times(case) is not None:
+        return True
+    if case.direction not in DATA:
+        return False
+    below = (Rung.SYSCALL, Rung.CLIENT_CACHE, Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
+    return any(ladder.passed(case.phase, case.observations, rung, case.direction) is not None for rung in below)
 
 
 def contradictions(case: TrialCase) -> Iterator[str]:
@@ -162,7 +181,8 @@ def unread(case: TrialCase, requested: float) -> Iterator[str]:
     if device is not None and sure >= least and short(case, device.raw_bytes, sure):
         yield f"The process read {in_bytes(own.bytes)} from storage, but {device.device} delivered {in_bytes(device.raw_bytes)}."
     whole = not ladder.has_holes(case.phase, case.observations)
-    if knob(case, "direct") is True and whole and short(case, own.bytes, requested):
+    counted = not any(place.is_in_user_space for place in case.run.places)
+    if knob(case, "direct") is True and whole and counted and short(case, own.bytes, requested):
         yield f"Direct reads requested {in_bytes(requested)}, but storage read only {in_bytes(own.bytes)}."
 
 

@@ -12,16 +12,17 @@ Then the lab times a syncfs: the drain. The durable rate lies between (W - dirty
 
 Without page counters the charged drain serves instead. Data that were removed before write-back are D06's subject.
 The rule does not see memory below the lowest visible device.
+Writes through a file system in user space (FUSE) without a named server are unverified, unless the device took them.
 """
 
 from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import ladder
+from assay.evidence import ladder, served
 from assay.measures import Figure, in_bytes
 from assay.measures.figures import is_clean
-from assay.records import Bound, Direction, Durability, Finding, Meaning, Scope, Severity, State, Tier
+from assay.records import Bound, Direction, Durability, Finding, Meaning, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import kept_only
 from assay.rulekit.findings import Figures, found, in_words, knob, rate_of
 from assay.units import Unit
@@ -43,6 +44,8 @@ def check(case: TrialCase) -> Finding:
     dirty = ladder.left_dirty(case.phase, case.observations)
     if dirty is None or not written:
         return unseen(case)
+    if (hidden := hidden_below(case, written)) is not None:
+        return hidden
     share = min(1.0, max(0.0, dirty / written))
     observed = {"dirty_share": share, "dirty_bytes": dirty, "written_bytes": written, "drain_ns": case.phase.drain_ns}
     if share > case.thresholds["dirty_share"]:
@@ -57,6 +60,17 @@ def check(case: TrialCase) -> Finding:
     limit = measures.percent(case.thresholds["dirty_share"])
     statement = f"{measures.percent(share)} of {in_bytes(written)} written was dirty when the clock stopped (limit {limit})."
     return found(RULE, case, State.PASS, statement, observed=observed)
+
+
+def hidden_below(case: TrialCase, written: float) -> Finding | None:
+    """Writes through FUSE that may be in a memory below the mount; None where the device took them, or nothing is claimed."""
+    mounts = [place.address for place in case.run.places if place.is_in_user_space]
+    step = ladder.reached(case.phase, case.observations, Span.CLOCK, Span.DRAIN)
+    arrived = step is not None and step.bytes >= (1 - case.thresholds["dirty_share"]) * written
+    if not mounts or arrived or not claimed(case) or served.server(case.run) is not None:
+        return None
+    text = f"Bytes that the process behind {' and '.join(mounts)} and the page cache below it still hold are not counted."
+    return found(RULE, case, State.UNVERIFIED, text, lacking=("L9.write",))
 
 
 def unseen(case: TrialCase) -> Finding:

@@ -4,9 +4,9 @@ The rule reads `nr_throttled` and `throttled_ns` of the processes' control group
 It compares every throttle rule on a device of the stack with the device's own I/O.
 - An undeclared rule was used to `used_share` or more, or a group was stopped for `throttled_share` of the time: qualified. The
   figure is a lower bound of a rate, an upper bound of a latency.
-- A group was stopped for less: a note.
+- A group was stopped for less, or was at the limit of its memory: a note.
 - The limit is declared by the target, is the factor, or was not reached: pass, with the limiter named.
-- The control groups could not be read: unverified.
+- No process of the load was seen in a control group, or its groups could not be read: unverified.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay.catalogue import About, Rule, TrialCase
-from assay.measures import percent
-from assay.records import Direction, Finding, Limiter, LimiterKind, Meaning, Rung, Scope, Series, Severity, State
-from assay.rulekit.findings import found, held_back
+from assay.measures import in_bytes, percent, with_unit
+from assay.records import Direction, Finding, Limiter, LimiterKind, Meaning, Rung, Scope, Severity, State
+from assay.rulekit.findings import found, held_back, knob
+from assay.rulekit.quotas import stopped_groups, under_clock
 from assay.units import Unit
 
 METRICS = {
-    "limit_read_bytes_per_s": (Direction.READ, "bytes_per_s", "B/s"),
-    "limit_write_bytes_per_s": (Direction.WRITE, "bytes_per_s", "B/s"),
-    "limit_read_ops_per_s": (Direction.READ, "ops_per_s", "op/s"),
-    "limit_write_ops_per_s": (Direction.WRITE, "ops_per_s", "op/s"),
+    "limit_read_bytes_per_s": (Direction.READ, "bytes_per_s", Unit.BYTES_PER_S),
+    "limit_write_bytes_per_s": (Direction.WRITE, "bytes_per_s", Unit.BYTES_PER_S),
+    "limit_read_ops_per_s": (Direction.READ, "ops_per_s", Unit.PER_S),
+    "limit_write_ops_per_s": (Direction.WRITE, "ops_per_s", Unit.PER_S),
 }
 OF_DEVICES = "cgroup.throttle_rules"
 """Evidence that a host with devices of the target needs besides."""
@@ -43,7 +44,7 @@ class Throttle:
     used_share: float | None
     declared: str | None
     severity: Severity
-    limiter: Limiter
+    limiter: Limiter | None
 
     def __str__(self) -> str:
         return ", ".join(filter(None, (self.what, self.detail)))
@@ -52,7 +53,7 @@ class Throttle:
 def check(case: TrialCase) -> Finding:
     """Fail where an undeclared limit was reached; pass, naming the limiter, where it was declared or not reached."""
     missing = {key: why for key in needed(case) if (why := case.observations.why_missing(key)) is not None}
-    limits = [*stopped_groups(case), *device_rules(case)]
+    limits = [*quotas(case), *device_rules(case), *full_groups(case)]
     limit = case.thresholds["used_share"]
     reached = [one for one in limits if one.declared is None and (one.used_share is None or one.used_share >= limit)]
     state = State.FAIL if reached else State.UNVERIFIED if missing or not seen(case) else State.PASS
@@ -77,7 +78,7 @@ def check(case: TrialCase) -> Finding:
 def limiter(limits: list[Throttle], reached: list[Throttle], share: float) -> Limiter | None:
     """The limit that the figure reached: an undeclared one first; None where none is known to be used up."""
     used = [one for one in limits if one.used_share is not None and one.used_share >= share]
-    return next((one.limiter for one in (*reached, *used)), None)
+    return next((one.limiter for one in (*reached, *used) if one.limiter is not None), None)
 
 
 def in_words(state: State, limits: list[Throttle], reached: list[Throttle], missing: dict[str, str]) -> str:
@@ -117,35 +118,44 @@ def seen(case: TrialCase) -> bool:
     return all(any(case.observations.over_time(case.phase.name, layer, metric)) for layer, metric in keys)
 
 
-def stopped_groups(case: TrialCase) -> Iterator[Throttle]:
+def quotas(case: TrialCase) -> Iterator[Throttle]:
     """Control groups that were stopped for their CPU quota."""
-    for series in case.observations.over_time(case.phase.name, "cgroup", "nr_throttled"):
-        times = under_clock(case, series)
-        if not times:
-            continue
-        stopped = next(iter(case.observations.over_time(case.phase.name, "cgroup", "throttled_ns", series.subject)), None)
-        share = (under_clock(case, stopped) if stopped else 0.0) / max(1, case.phase.end_ns - case.phase.start_ns)
-        group = series.subject.removeprefix("cgroup:") or "/"
-        declared = next((limit.declared_by for place in case.run.places for limit in place.limits if limit.device == "cpu"), None)
+    declared = next((limit.declared_by for place in case.run.places for limit in place.limits if limit.device == "cpu"), None)
+    for one in stopped_groups(case):
         yield Throttle(
-            what=f"CPU quota of control group {group}",
-            detail=f"stopped {times:.0f} times for {percent(share)} of the time",
-            source=f"{series.source}:{group}/cpu.stat",
+            what=f"CPU quota of control group {one.group}",
+            detail=one.words,
+            source=f"{one.source}:{one.group}/cpu.stat",
             used_share=None,
             declared=declared,
-            severity=Severity.QUALIFIES if share >= case.thresholds["throttled_share"] else Severity.NOTES,
+            severity=Severity.QUALIFIES if one.reaches(case.thresholds["throttled_share"]) else Severity.NOTES,
             limiter=Limiter(
-                kind=LimiterKind.CPU_QUOTA, name=group, declared=declared is not None, stops=round(times), stopped_share=share
+                kind=LimiterKind.CPU_QUOTA,
+                name=one.group,
+                declared=declared is not None,
+                stops=round(one.times),
+                stopped_share=one.share,
             ),
         )
 
 
-def under_clock(case: TrialCase, series: Series) -> float:
-    """By how much a counter rose from the last sample before the clock to the first after it."""
-    first = max((at for at in series.at_ns if at <= case.phase.start_ns), default=case.phase.start_ns)
-    last = min((at for at in series.at_ns if at >= case.phase.end_ns), default=case.phase.end_ns)
-    inside = [value for at, value in zip(series.at_ns, series.value, strict=True) if first <= at <= last]
-    return inside[-1] - inside[0] if inside else 0.0
+def full_groups(case: TrialCase) -> Iterator[Throttle]:
+    """Control groups that were at the limit of their memory: less of the data stayed in the page cache than the host holds."""
+    for series in case.observations.over_time(case.phase.name, "cgroup", "memory_limit_hits"):
+        limits = [*case.observations.over_time(case.phase.name, "cgroup", "memory_limit_bytes", series.subject)]
+        times, group = under_clock(case, series), series.subject.removeprefix("cgroup:") or "/"
+        if times <= 0 or not any(one.value for one in limits):
+            continue
+        meant = any(knob(case, "memory", spec.name) is not None for spec in case.experiment.workloads)
+        yield Throttle(
+            what=f"memory limit of {in_bytes(limits[0].value[-1])} of control group {group}",
+            detail=f"reached {times:,.0f} times",
+            source=series.source,
+            used_share=None,
+            declared="knob memory" if meant else None,
+            severity=Severity.NOTES,
+            limiter=None,
+        )
 
 
 def device_rules(case: TrialCase) -> Iterator[Throttle]:
@@ -158,7 +168,7 @@ def device_rules(case: TrialCase) -> Iterator[Throttle]:
             used = passed_per_s(case, device, direction, kind)
             declared = declared_by(case, device, direction, kind, limit)
             yield Throttle(
-                what=f"{direction} limit of {limit:g} {unit} on {device}",
+                what=f"{direction} limit of {with_unit(limit, unit)} on {device}",
                 source=series.source,
                 used_share=None if used is None else used / limit,
                 declared=declared,
@@ -168,7 +178,7 @@ def device_rules(case: TrialCase) -> Iterator[Throttle]:
                     name=device,
                     declared=declared is not None,
                     amount=limit,
-                    unit=Unit.BYTES_PER_S if kind == "bytes_per_s" else Unit.PER_S,
+                    unit=unit,
                     direction=direction,
                 ),
             )
@@ -201,7 +211,7 @@ RULE = Rule(
     name="hidden-throttle",
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
-    part="tier",
+    part="load",
     short="throttled",
     meaning=Meaning.QUOTA,
     needs=("cgroup.nr_throttled",),

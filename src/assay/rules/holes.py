@@ -8,13 +8,14 @@ Files that the phase itself makes pass for writes; for reads their first reading
 
 Most mounts of servers have no FIEMAP. A hole delivers nothing.
 So a read also passes if the server's storage delivered what the clients read, all but `hole_share` (L6 over L4, as in T02).
+The storage of the process behind a FUSE mount counts alike.
 """
 
 from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Rule, TrialCase
-from assay.evidence import ladder, served
+from assay.evidence import fuse, ladder, served
 from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found
@@ -26,7 +27,9 @@ def check(case: TrialCase) -> Finding:
     if size is None and known_later(case):
         return found(RULE, case, State.PASS, "No data files before the clock: this phase makes the files.")
     if holes is None or unwritten is None or size is None:
-        return delivered(case) or found(RULE, case, State.UNVERIFIED, "Extents of the data files unknown.")
+        reasons = dict.fromkeys(filter(None, map(case.observations.why_missing, RULE.reads)))
+        why = f": {'; '.join(reasons)}" if reasons else ""
+        return delivered(case) or found(RULE, case, State.UNVERIFIED, f"Extents of the data files unknown{why}.")
     if not size:
         return found(RULE, case, State.PASS, "Data files empty before the clock: this phase makes the files.")
     share = (holes + unwritten) / size
@@ -56,7 +59,12 @@ def check(case: TrialCase) -> Finding:
 
 def delivered(case: TrialCase) -> Finding | None:
     """A pass where the server's storage delivered what the clients read: it delivers nothing of a hole. None where it did not."""
-    if not reads(case) or served.server(case.run) is None:
+    if not reads(case):
+        return None
+    user_space = fuse.behind(case.run, case.phase, case.observations)
+    if served.server(case.run) is None and user_space is not None:
+        return by_user_space(case, user_space)
+    if served.server(case.run) is None:
         return None
     got = served.payload(case.phase, case.observations, Direction.READ)
     read = served.storage_io(case.phase, case.observations, Direction.READ)
@@ -65,6 +73,16 @@ def delivered(case: TrialCase) -> Finding | None:
     amounts = f"{measures.in_bytes(read.raw_bytes)} of the {measures.in_bytes(got)} that the clients read"
     statement = f"The server's storage delivered {amounts}, and it delivers nothing of a hole."
     return found(RULE, case, State.PASS, statement, observed={"share": max(0.0, 1 - read.raw_bytes / got)})
+
+
+def by_user_space(case: TrialCase, seen: fuse.Behind) -> Finding | None:
+    """A pass where the process behind a FUSE mount read from storage what was requested; None where it did not."""
+    requested = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
+    if not requested or seen.read_bytes is None or 1 - seen.read_bytes / requested > case.thresholds["hole_share"]:
+        return None
+    amounts = f"{measures.in_bytes(seen.read_bytes)} for {measures.in_bytes(requested)} requested"
+    statement = f"The process behind {' and '.join(seen.mounts)} read {amounts} from storage, and a hole delivers nothing."
+    return found(RULE, case, State.PASS, statement, observed={"share": max(0.0, 1 - seen.read_bytes / requested)})
 
 
 def reads(case: TrialCase) -> bool:
@@ -96,7 +114,6 @@ RULE = Rule(
     part="tier",
     short="holes read",
     meaning=Meaning.HOLES,
-    needs=("extents.hole_bytes", "extents.unwritten_bytes"),
     applies=data_only,
     check=check,
     reads=("extents.hole_bytes", "extents.unwritten_bytes"),

@@ -9,6 +9,7 @@ during clock and drain. Both are divided by the bytes written.
 - No timed drain, encoded data (T07), too few bytes, missing counters, or an answer that depends on other processes' I/O:
   unverified.
 
+Writes through a file system in user space (FUSE) are unverified, too, where the device took less.
 A flush cannot bring back removed data, and writes only the last version of an overwritten record.
 With tracepoints (`observers = ["*", "tracepoints"]`) the bytes that the load's own processes sent to the device count as
 arrived.
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import ladder, traced
+from assay.evidence import ladder, served, traced
 from assay.measures import in_bytes
 from assay.records import Direction, Durability, Finding, Meaning, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import kept_only
@@ -55,6 +56,11 @@ def check(case: TrialCase) -> Finding:
         lacking = reached.unknown or "removed bytes not counted (observer process_io)"
         return found(RULE, case, State.UNVERIFIED, f"{lacking[:1].upper()}{lacking[1:]}.", observed=observed)
     limit = case.thresholds["reached_share"] * written
+    mounts = [place.address for place in case.run.places if place.is_in_user_space]
+    if reached.at_most < limit and mounts and served.server(case.run) is None:
+        took = f"{reached.device} took {in_bytes(reached.at_most)} of {in_bytes(written)} written"
+        text = f"{took}: the process behind {' and '.join(mounts)}, or the page cache below it, may hold the rest."
+        return found(RULE, case, State.UNVERIFIED, text, observed=observed)
     if reached.at_most < limit:
         return absorbed(case, reached, written)
     if reached.at_least < limit:

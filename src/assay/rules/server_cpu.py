@@ -4,6 +4,7 @@ The rule divides the CPU time of the named server by the phase and the CPUs it m
 of its control group, else of its processes with those that they waited for.
 The busiest thread that ran or waited for a CPU for more than `thread_share` of the time fails too. Phases below `seconds` are
 unverified.
+A CPU quota of a control group on that host that stopped it for `stopped_share` of the time fails, however idle the CPUs are.
 Processes that nobody waited for may have used more than was counted, at most what the host's CPUs did beside the load. Then the
 figure `server_cpu_share` is bounded by both, and CPUs that may have been the limit are unverified.
 It qualifies tier = device and bounds it; other claims get a note with the limiter.
@@ -21,7 +22,10 @@ from assay.measures import cost
 from assay.records import Bound, Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import Figures, found, held_back
+from assay.rulekit.quotas import stopped_groups
 from assay.units import Unit
+
+QUOTA = ("cgroup", "nr_throttled")
 
 
 def check(case: TrialCase) -> Finding:
@@ -50,22 +54,31 @@ def check(case: TrialCase) -> Finding:
         f" (limit {measures.percent(limits['cpu_share'])}),"
         f" its busiest thread {measures.percent(thread)} of the time (limit {measures.percent(limits['thread_share'])})"
     )
-    if all_of_it <= limits["cpu_share"] and thread <= limits["thread_share"]:
+    quota = next((one for one in stopped_groups(case) if one.reaches(limits["stopped_share"])), None)
+    if quota is None and all_of_it <= limits["cpu_share"] and thread <= limits["thread_share"]:
+        if not any(case.observations.over_time(case.phase.name, *QUOTA)):
+            text = f"{use}; whether a CPU quota stopped it is unknown."
+            return found(RULE, case, State.UNVERIFIED, text, observed=observed, lacking=(".".join(QUOTA),))
         if most > limits["cpu_share"] * cpus:
             rest = f"processes that ended unwaited may have used the rest of {most:.1f} CPUs"
             doubt = "whether processes ended uncounted is unknown" if math.isinf(most) else rest
             return found(RULE, case, State.UNVERIFIED, f"{use}; {doubt}. {REMEDY}", observed=observed)
         return found(RULE, case, State.PASS, f"{use}: its CPUs were not the limit.", observed=observed)
     by_all, device = all_of_it > limits["cpu_share"], case.claim.tier is Tier.DEVICE
+    who, cause = "the CPUs", "its CPUs were"
+    if quota is not None:
+        who, cause = "a CPU quota", f"control group {quota.group} was {quota.words} by its CPU quota: it was"
+    elif not by_all:
+        who, cause = "one thread", "one of its threads was"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{use}: {'its CPUs were' if by_all else 'one of its threads was'} the limit, so nothing below was.",
+        f"{use}: {cause} the limit, so nothing below was.",
         severity=Severity.QUALIFIES if device else Severity.NOTES,
         observed=observed,
         bound=held_back(case) if device else None,
-        relabel=f"limited by {'the CPUs' if by_all else 'one thread'} of the server",
+        relabel=f"limited by {who} of the server",
     )
 
 

@@ -2,7 +2,7 @@
 
 The rule covers external tools, in this order:
 1. The reported count or bytes against `expected_count` or `expected_bytes`, within `short_share`.
-2. A report of 0 answers or 0 bytes beside a time or a rate.
+2. A rate or an amount of 0, also of Assay's own load, and 0 answers or bytes beside a time.
 3. Reported bytes of at least `least_bytes` against every counter of this host: calls (L1), storage (L2), network (L3), devices
   (L8, L9). If every layer shows less than `trace_share` of the bytes, the work was not done.
 
@@ -24,12 +24,18 @@ from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import directory, ladder
 from assay.measures import cost, in_bytes
 from assay.records import Direction, Finding, Rung, Scope, Severity, State, Tier
+from assay.rulekit.applicability import workload_kind
 from assay.rulekit.findings import Figures, found, knob
 from assay.units import Unit
 
 EXPECTED = {"expected_count": ("count", Unit.COUNT), "expected_bytes": ("bytes", Unit.BYTES)}
 """Knob of the workload -> the figure that it is held against."""
 SEARCH, FIRST_ENTRY, FOUND = "search", "first_entry", "found"
+DRILL = "drill"
+"""The workload that counts what did not arrive."""
+DONE = frozenset({"bytes_per_s", "ops_per_s", "busy_ops_per_s", "count", "bytes"})
+"""Figures of work: 0 of them is none."""
+ASKED_FOR = "Check what the command is asked for (keys, filter, base, path) and by whom (rights), and read one answer yourself."
 AMOUNTS = frozenset({"count", "bytes", "errors"})
 """Figures that say themselves when they are nothing."""
 RUNGS = (
@@ -45,6 +51,8 @@ RUNGS = (
 
 def applies(case: TrialCase) -> str | None:
     """External tools that report their amount of work, or were given one; searches of a directory."""
+    if is_nothing(case):
+        return None
     if directory.answers(case.phase, SEARCH):
         return None if case.measure.operation in (SEARCH, FIRST_ENTRY) else "only searches can find nothing"
     if not case.phase.values:
@@ -56,6 +64,8 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """Against what was declared; against nothing; against what moved on this host."""
+    if is_nothing(case):
+        return nothing(case)
     if directory.answers(case.phase, SEARCH):
         return searched(case)
     for name, wanted in expected(case).items():
@@ -66,6 +76,13 @@ def check(case: TrialCase) -> Finding:
     if not expected(case) and amounts and not any(amounts) and case.measure.figure not in AMOUNTS:
         return nothing(case)
     return traced(case)
+
+
+def is_nothing(case: TrialCase) -> bool:
+    """Whether the figure itself is a rate or an amount of nothing, though nobody said how much to expect."""
+    figure = case.measure.figure
+    value = reported(case, figure) if case.phase.values else case.value
+    return value == 0 and figure in DONE and workload_kind(case) != DRILL and not expected(case)
 
 
 def searched(case: TrialCase) -> Finding:
@@ -130,8 +147,9 @@ def held(case: TrialCase, name: str, wanted: int) -> Finding | None:
 
 def nothing(case: TrialCase) -> Finding:
     """A time or a rate of a tool that says it did nothing at all."""
-    statement = "The tool reports 0: it did nothing."
-    return found(RULE, case, State.FAIL, statement, observed={"received": 0.0}, relabel="the time of finding nothing")
+    statement = "The tool reports 0: it did nothing." if case.phase.values else "The load did nothing: 0 operations or bytes."
+    label = "a figure of no work" if case.measure.figure in DONE else "the time of finding nothing"
+    return found(RULE, case, State.FAIL, statement, observed={"received": 0.0}, relabel=label, advice=ASKED_FOR)
 
 
 def traced(case: TrialCase) -> Finding:

@@ -22,11 +22,13 @@ from assay.sampler import Sampler, facts, roll_call
 from assay.watch import files, growth, own_files, process_tree, traces
 from assay.watch import relay as forwarded
 from assay.watch.execution import Execution, Preparation, WatchRequest, concluded, settle
+from assay.watch.groups import Groups
 from assay.watch.relay import StreamCopy
 from assay.watch.reports import PHASE
 
 __all__ = ["PHASE", "WatchRequest", "watch"]
 
+CGROUP = "cgroup"
 PROCESSES, MOST_PROCESSES = "processes", 400
 """The observer of all processes, and of how many it is affordable for a single command: 15 µs of CPU for each and look."""
 MOST_POLLS = 20
@@ -75,7 +77,9 @@ def _stage(host: Host, ask: WatchRequest) -> tuple[Preparation, dict[str, str]]:
     places = files.places(host, (directory, *(one.path for one in was)), ask.server)
     present, missing = roll_call(host, (find("observers", name) for name in _names(ask)))
     missing |= _too_many(ask)
-    observers = tuple(_by_stack(one, places) if one.name == "block" else one for one in present)
+    groups = Groups(host)
+    ways = {"block": lambda one: _by_stack(one, places), CGROUP: groups.seen_by}
+    observers = tuple(ways[one.name](one) if one.name in ways else one for one in present)
     out, err = (StreamCopy(number if ask.pass_through else None) for number in (1, 2))
     return (
         Preparation(
@@ -86,6 +90,7 @@ def _stage(host: Host, ask: WatchRequest) -> tuple[Preparation, dict[str, str]]:
             places=places,
             observers=observers,
             tees=(out, err),
+            groups=groups,
             tree=process_tree.Tree(before=frozenset(process_tree.Tree().others())),
             inherited=inherited,
             own=own_files.before(host, ask.argv, directory),
@@ -219,7 +224,7 @@ def _lived(stage: Preparation, sampler: Sampler, signals: forwarded.Signals, lis
     life.started_utc, life.t0_ns = _utc(), waiting.go()
     sampler.start()
     try:
-        _wait(stage, life, signals)
+        _wait(stage, life, sampler, signals)
     finally:
         sampler.rest()
     life.ended_utc = _utc()
@@ -227,10 +232,12 @@ def _lived(stage: Preparation, sampler: Sampler, signals: forwarded.Signals, lis
     return life
 
 
-def _wait(stage: Preparation, life: Execution, signals: forwarded.Signals) -> None:
+def _wait(stage: Preparation, life: Execution, sampler: Sampler, signals: forwarded.Signals) -> None:
     """Until the last process of the tree has ended, or those that outlive the command have had their time."""
-    until_ns = None
+    until_ns, child_ended = None, False
     while True:
+        if stage.groups.look(lambda: process_tree.below(stage.tree.others()), at_end=child_ended):
+            sampler.look_again(CGROUP)
         for ended in stage.tree.collect():
             life.ended_ns = ended.at_ns
             if ended.pid == life.pid:
@@ -239,7 +246,9 @@ def _wait(stage: Preparation, life: Execution, signals: forwarded.Signals) -> No
             return
         life.tracker.tick()
         rest_s = math.inf if until_ns is None else max(0.0, (until_ns - time.monotonic_ns()) / 1e9)
-        _hear(stage, life, signals.take(min(life.tracker.patience_s(), rest_s)))
+        info = signals.take(min(life.tracker.patience_s(), stage.groups.patience_s(), rest_s))
+        child_ended = info is not None and info.si_signo == signal.SIGCHLD
+        _hear(stage, life, info)
 
 
 def _over(stage: Preparation, life: Execution, until_ns: int) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from assay.catalogue import Evidence, Host, Observer
-from assay.evidence.snapshots import Origin, Points, counter
+from assay.evidence.snapshots import Origin, Points, counter, gauge
 from assay.frozen import dataclass
 from assay.hosts.exits import CUT_BYTES
 from assay.records import (
@@ -34,6 +34,7 @@ from assay.records import (
 from assay.sampler import Sampler, Seen
 from assay.watch import files, own_files, process_tree
 from assay.watch.files import Drain
+from assay.watch.groups import Groups
 from assay.watch.own_files import OwnFiles
 from assay.watch.process_tree import SOURCE, Recorded, Tree
 from assay.watch.relay import StreamCopy
@@ -83,6 +84,7 @@ class Preparation:
     places: tuple[Place, ...]
     observers: tuple[Observer, ...]
     tees: tuple[StreamCopy, StreamCopy]
+    groups: Groups
     tree: Tree
     inherited: dict[str, bool]
     own: OwnFiles
@@ -307,9 +309,13 @@ def account_evidence(stage: Preparation, life: Execution, account: TreeAccount) 
     recorded = life.tracker.recorded()
     used = recorded if recorded is not None and process_tree.exceeds(stage.tree.io, recorded) else None
     points = [(at - life.t0_ns, found) for at, found in life.tracker.points if life.t0_ns < at < life.ended_ns]
+    gauges = {"cpus_allowed": len(stage.groups.cpus), "other_network": int(stage.groups.other_network)}
     return Evidence(
         readings=tuple(account_readings(origin, life.pid, account, life.elapsed_ns, used)),
-        series=tuple(account_series(origin, life.pid, account, (life.elapsed_ns, points))),
+        series=(
+            *account_series(origin, life.pid, account, (life.elapsed_ns, points)),
+            *(gauge(origin, f"pid:{life.pid}", name, "count", [(0, value)]) for name, value in gauges.items()),
+        ),
     )
 
 

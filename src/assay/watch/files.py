@@ -274,6 +274,8 @@ def places(host: Host, paths: Iterable[str], server: Server | None = None) -> tu
     found: dict[tuple[bool, int], Place] = {}
     for path in paths:
         with contextlib.suppress(EvidenceError, OSError, ValueError):
+            if Path(path).is_char_device():  # /dev/null and terminals hold no data
+                continue
             where = _where(path)
             if where not in found:
                 found[where] = _place(host, path)

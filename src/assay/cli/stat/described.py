@@ -46,7 +46,7 @@ def transfers(execution: JudgedExecution) -> Iterator[str]:
     """Yield what was read, and from where; what was written, and where it was at the end."""
     (phase,), seen = execution.external.run.phases, execution.external.observations
     for direction, verb in ((Direction.READ, "read"), (Direction.WRITE, "wrote")):
-        found = rungs.rungs(phase, seen, direction)
+        found = rungs.rungs(phase, seen, direction, execution.external.run)
         amount = (found.application if direction in phase.directions.values() else None) or found.storage or 0
         if amount < LEAST_BYTES:
             continue

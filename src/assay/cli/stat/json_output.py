@@ -82,7 +82,8 @@ def reported(execution: JudgedExecution) -> dict[str, Any] | None:
 def ladder(execution: JudgedExecution) -> dict[str, Any]:
     """The bytes at each rung."""
     (phase,), seen, watched = execution.external.run.phases, execution.external.observations, execution.watched
-    sides = {name: rungs.rungs(phase, seen, direction) for name, direction in SIDES.items()}
+    run = execution.external.run
+    sides = {name: rungs.rungs(phase, seen, direction, run) for name, direction in SIDES.items()}
     return {
         "application": {
             "read_bytes": sides["read"].application,
@@ -91,6 +92,7 @@ def ladder(execution: JudgedExecution) -> dict[str, Any]:
         },
         "calls": {f"{name}_bytes": side.calls for name, side in sides.items()},
         "storage": {"read_bytes": sides["read"].storage, "dirtied_bytes": sides["write"].storage},
+        "user_space": {"read_bytes": sides["read"].behind},
         "page_cache": {
             "read_hit_share": sides["read"].hit_share,
             "dirty_at_exit_bytes": dirty_bytes(execution),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from assay.cli.stat.described import LEAST_BYTES, bytes_text
 from assay.cli.stat.execution import JudgedExecution
 from assay.evidence import rungs
-from assay.records import Direction, Experiment
+from assay.records import Direction, Experiment, Severity
 from assay.units import Unit
 from assay.watch.as_run import ended
 
@@ -25,7 +25,20 @@ def failed(first: Runs, second: Runs) -> str | None:
         ends = [end for one in runs if (end := ended(one.watched))]
         if ends:
             return f"{len(ends)} of {len(runs)} runs failed ({ends[-1]})"
+        empty = [said for one in runs if (said := no_work(one))]
+        if empty:
+            return f"{len(empty)} of {len(runs)} runs did not do their work ({empty[-1]})"
     return None
+
+
+LOAD = "load"
+"""The part of a claim that is refuted where operations failed, or where there were none."""
+
+
+def no_work(one: JudgedExecution) -> str | None:
+    """Return why a figure of one run is none of work that was done; None where nothing refutes that."""
+    found = (finding for verdict in one.verdicts for finding in verdict.findings if finding.part == LOAD)
+    return next((each.statement.rstrip(".") for each in found if each.counts and each.severity is Severity.INVALIDATES), None)
 
 
 def unlike_amounts(first: Runs, second: Runs) -> str | None:

@@ -185,7 +185,7 @@ def true_value(execution: JudgedExecution, verdict: Verdict, bound: Bound) -> It
 def ladder_lines(execution: JudgedExecution, direction: Direction) -> Iterator[str]:
     """Where something moved in a direction: application > calls > storage > devices."""
     (phase,), seen = execution.external.run.phases, execution.external.observations
-    found = rungs.rungs(phase, seen, direction)
+    found = rungs.rungs(phase, seen, direction, execution.external.run)
     judged = direction in phase.directions.values()
     if max(found.storage or 0, (found.application or 0) if judged else 0) < LEAST_BYTES:
         return  # what goes to a pipe or to nowhere is on no ladder
@@ -197,7 +197,7 @@ def ladder_lines(execution: JudgedExecution, direction: Direction) -> Iterator[s
     steps = [
         *([f"application {bytes_text(found.application)}"] if found.source == "application" else []),
         f"calls {bytes_text(found.calls)}{' (without mmap and io_uring)' if uncounted else ''}",
-        f"{layer} {bytes_text(found.storage)}{answered}",
+        f"{layer} {bytes_text(found.storage)}{answered}" if found.is_counted else f"behind the mount {bytes_text(found.behind)}",
         *device_steps(rungs.devices(phase, seen), direction, dirty_bytes(execution)),
         *network_steps(execution, direction),
     ]
@@ -275,7 +275,7 @@ def remedy(execution: JudgedExecution, finding: Finding) -> str:
     advice = (rule.at_shell if finding.advice == rule.advice else None) or finding.advice or ""
     kind = MENDS.get(finding.meaning) if finding.meaning is not None else None
     found = [(getattr(parser, kind), parser.name, argv) for parser, argv in tools(execution.watched.argv)] if kind else []
-    own = [one for one in found if one[0]]
+    own = [one for one in found if one[0] and finding.advice == rule.advice]
     if kind and own and all(uses(argv, words) for words, _, argv in own):
         return f" {USED[kind].format(words=own[0][0])}"
     option = next((f"`{words}` of {name.partition('_')[0]}" for words, name, argv in own if not uses(argv, words)), None)

@@ -1,0 +1,57 @@
+"""Commands that a quota or throttle rule of their control group holds back, really run: `assay stat` names it."""
+
+from pathlib import Path
+
+import pytest
+
+from stage.real_groups import entered, real_group, stopped
+from stage.stat_stage import device_of, loop_disk, root, stat
+
+pytestmark = root
+BUSY = ("sh", "-c", "for i in $(seq 40); do cat data; done > /dev/null")
+AS_IS = ("--claim", "tier=as-is")
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory):
+    yield from loop_disk(tmp_path_factory.mktemp("groups"))
+
+
+def judged(place, *words, through=(), before=AS_IS):
+    """What is said of a command that Assay is called for through another one."""
+    told = stat(place, *words, before=before, through=through)
+    (finding,) = (one for one in told["findings"] if one["rule"] == "L06")
+    return told, finding
+
+
+def test_a_quota_is_named_where_the_command_begins_in_the_group_and_where_it_enters_it(disk):
+    with real_group("cpu") as (group, unified):
+        stopped(group, unified)
+        _, begun = judged(disk, *BUSY, through=entered(group))
+        _, moved = judged(disk, *entered(group), *BUSY)
+        _, outside = judged(disk, *BUSY)
+    assert {one["state"] for one in (begun, moved)} == {"fail"}
+    assert {one["severity"] for one in (begun, moved)} == {"qualifies"}
+    assert group.name in begun["statement"]
+    assert outside["state"] == "pass"
+
+
+def test_a_quota_is_named_inside_a_container_that_sees_its_own_group_alone(disk):
+    with real_group("cpu") as (group, unified):
+        stopped(group, unified)
+        inside = ("unshare", "--mount", "sh", "-c", f'mount --bind {group} {group.parent} && exec "$@"', "sh")
+        _, finding = judged(disk, *BUSY, through=(*entered(group), *inside))
+    assert (finding["state"], finding["severity"]) == ("fail", "qualifies")
+
+
+def test_a_throttle_rule_of_the_commands_group_is_named(disk):
+    write = ("dd", "if=/dev/zero", f"of={disk}/w", "bs=1M", "count=16", "oflag=direct")
+    number = Path("/sys/block", Path(device_of(disk)).name, "dev").read_text().strip()
+    with real_group("io") as (group, unified):
+        rule = f"{number} {'wbps=' if unified else ''}8000000"
+        (group / ("io.max" if unified else "blkio.throttle.write_bps_device")).write_text(rule)
+        lie, limited = judged(disk, *write, through=entered(group), before=())
+        _, free = judged(disk, *write, before=())
+    assert (limited["state"], "write limit of 8 MB/s" in limited["statement"]) == ("fail", True)
+    assert lie["verdict"] != "SOUND"
+    assert free["state"] == "pass"
