@@ -303,3 +303,11 @@ def test_what_could_not_be_verified_still_bounds_the_figure():
     verdict = judged(made)
     assert verdict.state is VerdictState.UNVERIFIED
     assert (verdict.bound.low, verdict.bound.high) == (pytest.approx(25.6 * MIB), 512 * MIB)
+
+
+def test_of_what_has_no_value_nothing_is_confirmed():
+    told = Made(operation="write", figure="bytes_per_s", claim=Claim(), values={"write.elapsed_ns": 1e9})
+    found = judged(told)
+    assert (found.value, found.state) == (None, VerdictState.UNVERIFIED)
+    assert "no bytes_per_s of write" in labels.label(found)
+    assert judged(replace(told, values={"write.bytes_per_s": 2.0e6})).value == 2.0e6

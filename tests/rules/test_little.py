@@ -206,3 +206,13 @@ def test_states():
         ("a queue that is kept full passes", RULE.check(in_flight(31.5, 32)), PASS, "31.5 of 32"),
         ("more in flight than the queue has is a contradiction", RULE.check(in_flight(40, 32)), INVALIDATES),
     )
+
+
+def test_workers_that_wait_for_the_last_operation_of_another_one_are_not_idle_by_themselves():
+    """Eight streams, one of which ends its last send 0.78 s after the time: seven wait for it, as in 0.79 of 8 workers."""
+    case = case_of(Made(seconds=6.78, workers=8, busy_share=7.21 / 8), "L07")
+    (client,) = case.phase.clients
+    timed = replace(client, stopped_by="time", ends_ns=6 * SECOND)
+    found = RULE.check(replace(case, phase=replace(case.phase, clients=(timed,))))
+    assert (found.relabel, found.detail) == ("workers waited for the last operation", "it ended 780 ms late")
+    assert RULE.check(case).relabel == "workers idle or load generator busy"

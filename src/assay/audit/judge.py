@@ -207,6 +207,8 @@ def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...
     """State, label, correction and bound from the findings of one measure."""
     factor = limits.bound_factor(case.experiment)
     state = state_of(findings, required_rules(case.claim, case.direction), case.value, factor)
+    if figure is None:  # of what has no value nothing is confirmed
+        state = worst((state, VerdictState.UNVERIFIED))
     return Verdict(
         subject=case.subject,
         run=case.run.id,

@@ -449,7 +449,9 @@ def selftest(
     """Measure the cost of the lab and the errors of its rules.
 
     Without options: CPU time of each observer, of an empty load, of 16 client starts; some seconds.
-    --audit takes about twelve minutes for each round, --casebook ten. Both skip what this user or machine cannot run."""
+
+    --audit takes about twelve minutes for each round, --casebook ten.
+    Both skip what this user or machine cannot run."""
     from assay.cli import selftest as verb
     from assay.selftest import Request
 

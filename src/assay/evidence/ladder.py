@@ -61,6 +61,8 @@ def reported_bytes(phase: Phase, direction: Direction) -> float | None:
 def requested_bytes(phase: Phase, observations: Observations, direction: Direction) -> float | None:
     """L0: what all clients say they moved; an external tool's own bytes, else what its system calls moved (L1).
 
+    Of its writes no more than became dirty: the rest of the calls went to pipes, sockets and terminals, or over dirty data.
+
     None where neither is known: a command that uses io_uring, libaio or mmap and does not report its bytes.
     """
     if own := reported_bytes(phase, direction):
@@ -69,7 +71,9 @@ def requested_bytes(phase: Phase, observations: Observations, direction: Directi
     if not calls or not calls.bytes or not phase.values:
         return None
     shared = sum(one.value[-1] for one in gauges(phase, observations, "growth", "shared_bytes"))
-    return calls.bytes - shared if calls.bytes > shared else calls.bytes  # copy_file_range(2) counts what it shares
+    amount = calls.bytes - shared if calls.bytes > shared else calls.bytes  # copy_file_range(2) counts what it shares
+    dirtied = passed(phase, observations, Rung.CLIENT_CACHE, direction) if direction is Direction.WRITE else None
+    return min(amount, dirtied.bytes) if dirtied and dirtied.bytes else amount
 
 
 def written_bytes(phase: Phase, observations: Observations, least_bytes: float) -> float:

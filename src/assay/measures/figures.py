@@ -53,6 +53,8 @@ class Figure:
 
 AMOUNTS: Mapping[str, str] = {"ops_per_s": "count", "bytes_per_s": "bytes"}
 """Rates of all clients together, and which amount of a window each is made of."""
+MOVED = ("bytes", "bytes_per_s", "synced_bytes_per_s")
+"""Figures of moved bytes."""
 CONCURRENCY = frozenset({"clients", "hosts", "workers", "depth", "walkers"})
 """Reserved factor or last part of a knob's path that counts what works at the same time."""
 PERCENTILES: Mapping[str, float] = {
@@ -137,6 +139,8 @@ def value(run: Run, observations: Observations, measure: Measure) -> Figure | No
     reported = phase.values.get(f"{measure.operation}.{measure.figure}")
     if reported is not None:
         return charged_report(phase, observations, measure, reported)
+    if phase.values and measure.figure in MOVED:  # the bytes of an external tool are those that it tells
+        return None
     observations = observations.on(*phase.load_hosts)
     compute = COMPUTE.get(measure.figure)
     return compute(phase, observations, measure) if compute else None

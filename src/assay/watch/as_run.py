@@ -13,6 +13,7 @@ from assay.evidence import ladder
 from assay.evidence.reports import reported_readings
 from assay.evidence.rungs import DEVICES
 from assay.evidence.snapshots import Origin, gauge
+from assay.evidence.words import names_another
 from assay.frozen import dataclass
 from assay.records import (
     ABSOLUTE,
@@ -172,6 +173,8 @@ def printed(reported: Reported) -> dict[str, float]:
 def experiment_of(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...], *, counted: bool) -> Experiment:
     """Return the command as an experiment: one target, one workload, no factor that varies."""
     knobs: dict[str, Value] = {"argv": watched.argv, "parse": reported.tool if reported else OBSERVED}
+    if reports.asks_direct(watched.argv):
+        knobs["asks_direct"] = True
     if not counted:
         knobs["calls"] = UNCOUNTED
     return Experiment(
@@ -237,7 +240,7 @@ def may_cross_network(watched: Watched, phase: Phase) -> bool:
     """Return whether data may have passed an interface: by a place, a connection, what is measured, an address in the words."""
     remote = any(place.server is not None or not (place.devices or place.filesystem in LOCAL) for place in used_places(watched))
     measured = any(not direction.of_storage for direction in phase.directions.values())
-    return remote or measured or watched.is_connected or any(reports.REMOTE.search(word) for word in watched.argv[1:])
+    return remote or measured or watched.is_connected or names_another(watched.argv)
 
 
 def used_places(watched: Watched) -> tuple[Place, ...]:

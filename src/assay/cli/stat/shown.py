@@ -11,12 +11,12 @@ from assay.cli.stat.described import (
     LEAST_BYTES,
     LEAST_PRECISION,
     MOSTLY,
-    NOTHING,
     bytes_text,
     described,
     digits_share,
     dirty_bytes,
     figure,
+    nothing,
     operation_of,
 )
 from assay.cli.stat.execution import JudgedExecution
@@ -24,9 +24,10 @@ from assay.evidence import rungs
 from assay.records import Bound, Direction, Finding, Meaning, Scope, Severity, State, Verdict, VerdictState
 from assay.rulekit.soundness import required_rules
 from assay.units import Unit
+from assay.watch import reports
 from assay.watch.as_run import ended, place_of, used_places
 from assay.watch.invocations import in_turn
-from assay.watch.reports import SIDES, tools
+from assay.watch.reports import SIDES, tools, uses
 
 MOST_LINES = 12
 INDENT = 11
@@ -80,7 +81,7 @@ def verdict_lines(execution: JudgedExecution) -> Iterator[str]:
     if execution.state is None:
         yield f"assay: {described(execution)}"
     elif not execution.judged:
-        yield f"assay: {execution.state}: {NOTHING}"
+        yield f"assay: {execution.state}: {nothing(execution)}"
     for at, verdict in enumerate(execution.judged[:3]):
         text = f"{labels.label(verdict)}{as_claimed(execution, verdict)}"
         yield line(str(verdict.state), text) if at else f"assay: {verdict.state}: {text}"
@@ -150,7 +151,7 @@ def corrected(execution: JudgedExecution, verdict: Verdict) -> Iterator[str]:
     """The figure with the drain charged or what a cache answered taken out; between what it is true, and by which rules."""
     bound = verdict.bound
     if verdict.corrected == 0:
-        yield "storage read nothing: all came from memory"
+        yield "storage read nothing"
     elif verdict.corrected is not None:
         most = "at most " if bound is not None and bound.low is None and bound.high is not None else ""
         value = measures.with_unit(verdict.corrected, verdict.unit)
@@ -189,7 +190,8 @@ def ladder_lines(execution: JudgedExecution, direction: Direction) -> Iterator[s
     if max(found.storage or 0, (found.application or 0) if judged else 0) < LEAST_BYTES:
         return  # what goes to a pipe or to nowhere is on no ladder
     hits = found.hit_share if direction is Direction.READ else None
-    answered = "" if hits is None else f" (page cache hits {measures.percent(hits)})"
+    how = "without storage" if reports.asks_direct(execution.watched.argv) else "page cache hits"
+    answered = "" if hits is None else f" ({how} {measures.percent(hits)})"
     layer = "dirtied" if direction is Direction.WRITE else "storage reads"
     uncounted = (found.calls or 0) < MOSTLY * (found.application or 0)
     steps = [
@@ -271,12 +273,22 @@ def remedy(execution: JudgedExecution, finding: Finding) -> str:
         return f" Use: assay stat --observe {','.join(finding.observers)}" if finding.observers else ""
     rule = next(rule for rule in catalogue.rules_of(Scope.TRIAL) if rule.id == finding.rule)
     advice = (rule.at_shell if finding.advice == rule.advice else None) or finding.advice or ""
-    own = (
-        (getattr(parser, MENDS[finding.meaning]) if finding.meaning in MENDS else "", parser.name)
-        for parser, _ in tools(execution.watched.argv)
-    )
-    option = next((f"`{words}` of {name.partition('_')[0]}" for words, name in own if words), None)
+    kind = MENDS.get(finding.meaning) if finding.meaning is not None else None
+    found = [(getattr(parser, kind), parser.name, argv) for parser, argv in tools(execution.watched.argv)] if kind else []
+    own = [one for one in found if one[0]]
+    if kind and own and all(uses(argv, words) for words, _, argv in own):
+        return f" {USED[kind].format(words=own[0][0])}"
+    option = next((f"`{words}` of {name.partition('_')[0]}" for words, name, argv in own if not uses(argv, words)), None)
     return f" {advice}{f' Or use {option}.' if option else ''}" if advice or option else ""
+
+
+USED = {
+    "direct": "`{words}` was used. Look for what answers such reads without storage: holes and preallocated space (T06), "
+    "compression (T07), a file system in memory or in user space.",
+    "flush": "`{words}` was used. Look for where the data went: a file system in memory, an upper layer of overlay, "
+    "another device.",
+}
+"""What to do where the argument that mends it was given."""
 
 
 def unknown(execution: JudgedExecution, verdict: Verdict) -> Iterator[Finding]:
