@@ -156,7 +156,10 @@ def corrected(execution: JudgedExecution, verdict: Verdict) -> Iterator[str]:
         most = "at most " if bound is not None and bound.low is None and bound.high is not None else ""
         value = measures.with_unit(verdict.corrected, verdict.unit)
         yield f"corrected {most}{value}{precision(execution, verdict)}"
-    if bound is not None and bound.high != verdict.corrected and verdict.state is not VerdictState.SOUND:
+    told = verdict.corrected is not None and (
+        verdict.state is VerdictState.INVALID or bound is None or bound.high == verdict.corrected
+    )
+    if bound is not None and not told and verdict.state is not VerdictState.SOUND:
         yield from true_value(execution, verdict, bound)
 
 
