@@ -68,6 +68,23 @@ end() { # NAMESPACE INTERFACE ADDRESS
 	ip -n "$1" link set lo up
 	ip -n "$1" link set "$2" up
 }
+
+# routed [TC...]: `near` and `far` (10.77.2.1) with a router between them, whose way to `far` has this queue
+routed() {
+	mkdir -p /run/netns
+	mount -t tmpfs none /run/netns
+	for one in near router far; do ip netns add "$one"; done
+	ip link add va netns near type veth peer name ra netns router
+	ip link add vb netns far type veth peer name rb netns router
+	end near va 10.77.1.1
+	end router ra 10.77.1.2
+	end router rb 10.77.2.2
+	end far vb 10.77.2.1
+	ip -n near route add default via 10.77.1.2
+	ip -n far route add default via 10.77.2.2
+	ip netns exec router sysctl -qw net.ipv4.ip_forward=1
+	[ $# -eq 0 ] || ip netns exec router tc qdisc add dev rb root "$@"
+}
 near() { ip netns exec near "$@"; }
 on_far() { start ip netns exec far "$@"; }
 
