@@ -61,13 +61,15 @@ class Meaning(StrEnum):
     QUOTA = "quota"
     CARRY_OVER = "carry-over"
     """Work of an earlier trial was still going on."""
+    PAUSE = "pause"
+    """For a long time nothing was done, and that time is in the figure."""
     DIFFERENCES = "differences"
     """What differs between two arms besides the factor."""
 
     @property
     def explains(self) -> bool:
         """Whether it says what a figure really is."""
-        return self not in (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.CARRY_OVER, Meaning.DIFFERENCES)
+        return self not in (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.CARRY_OVER, Meaning.PAUSE, Meaning.DIFFERENCES)
 
     @property
     def is_limiter(self) -> bool:

@@ -20,7 +20,7 @@ from assay.catalogue import About, Rule, TrialCase
 from assay.frozen import dataclass
 from assay.measures import far_end, latency, outages
 from assay.measures.windows import Window, given_up
-from assay.records import Bound, Client, Finding, Scope, Severity, State
+from assay.records import Bound, Client, Finding, Meaning, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -176,6 +176,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="window",
+    meaning=Meaning.PAUSE,
     short="operations without an end",
     applies=applies,
     check=check,
