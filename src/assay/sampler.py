@@ -104,7 +104,7 @@ def companion(host: Host, undo: Undo, beside: Beside, subject: Subject) -> Compa
 
     token = secrets.token_hex(8)
     argv = beside.argv(host, subject)
-    undo.add("family", token=token)
+    undo.add("family", token=token, what="command of an observer")
     process: Process | None = None
     try:
         process = host.spawn(argv, env={FAMILY: token})

@@ -3,7 +3,20 @@
 from array import array
 from dataclasses import replace
 
-from assay.records import Claim, Direction, Durability, EngineError, Rung, Severity, State, Tier, Unfinished
+from assay.records import (
+    Claim,
+    Direction,
+    Durability,
+    EngineError,
+    Fact,
+    FactClass,
+    Rung,
+    Severity,
+    State,
+    Tier,
+    Unfinished,
+    When,
+)
 from assay.rules.contradiction import RULE
 from audit.case_builder import MIB, SECOND, Made, Seen, but, case_of, gauge
 from stage.directory_cases import reported
@@ -39,6 +52,23 @@ def test_an_operation_that_was_given_up_is_timed_and_not_counted():
     left = Unfinished(count=1, from_ns=0, waited_ns=20, longest_ns=20)
     clients = (replace(client, operations=(replace(client.operations[0], unfinished=left),)),)
     assert RULE.check(replace(case, phase=replace(case.phase, clients=clients))).state is State.PASS
+
+
+@each(
+    "carried last state",
+    (260 * MIB, 1.5, State.PASS),
+    (1 * MIB, 1.5, State.FAIL),
+    (1 * MIB, 1.0, State.PASS),
+)
+def test_writes_over_the_labs_path_have_passed_it_when_both_ends_are_flushed(carried, last, state):
+    """`last`: when the path was last looked at, in seconds; the drain ends after 1.5."""
+    case = case_of(WRITE, "E05")
+    name = Fact(host="local", when=When.BEFORE, key="target.line", value="lan", fact_class=FactClass.PERFORMANCE)
+    line = gauge("line", "line:lan.up", "delivered_bytes", (0, carried), last)
+    line = replace(line, at_ns=array("q", (-1000, int(last * SECOND))))
+    seen = replace(case.observations, facts=(*case.observations.facts, name), series=(*case.observations.series, line))
+    found = RULE.check(replace(case, observations=seen))
+    assert (found.state, "path lan carried only" in found.statement) == (state, state is State.FAIL)
 
 
 @each("operation", "random_write", "record_rewrite")

@@ -139,6 +139,11 @@ def test_a_load_at_the_declared_limit_of_its_device_loses_what_is_left_of_it(lim
         assert found.observed["effect_share"] == pytest.approx(0.25)
 
 
+def test_a_load_that_asked_the_device_for_nothing_did_not_wait_for_it():
+    assert judged(theirs=(0, 200), ours=(0, 0), used=0.0).state is State.PASS
+    assert judged(theirs=(0, 200), ours=(0, 1), used=0.0).state is State.FAIL
+
+
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_more_of_others_is_never_better(one, other):
     less, more = sorted((one, other))

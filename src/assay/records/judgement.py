@@ -63,13 +63,16 @@ class Meaning(StrEnum):
     """Work of an earlier trial was still going on."""
     PAUSE = "pause"
     """For a long time nothing was done, and that time is in the figure."""
+    CONTRADICTORY = "contradictory"
+    """Readings that cannot all be true."""
     DIFFERENCES = "differences"
     """What differs between two arms besides the factor."""
 
     @property
     def explains(self) -> bool:
         """Whether it says what a figure really is."""
-        return self not in (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.CARRY_OVER, Meaning.PAUSE, Meaning.DIFFERENCES)
+        other = (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.CARRY_OVER, Meaning.PAUSE, Meaning.CONTRADICTORY, Meaning.DIFFERENCES)
+        return self not in other
 
     @property
     def is_limiter(self) -> bool:
@@ -84,6 +87,10 @@ class Bound:
     low: float | None
     high: float | None
     unit: str
+
+    def is_wider(self, factor: float) -> bool:
+        """Whether its ends are further apart than a factor; one that is open on a side is a limit, and never is."""
+        return self.low is not None and self.high is not None and self.high > max(0.0, self.low) * factor
 
 
 class LimiterKind(StrEnum):
@@ -267,6 +274,13 @@ class Verdict:
     """What the number really is."""
     bound: Bound | None
     findings: tuple[Finding, ...]
+
+    @property
+    def shown(self) -> VerdictState:
+        """The state as it is shown: a figure that was only disturbed is TAINTED and never INVALID."""
+        held = [one for one in self.findings if one.counts]
+        disturbed = self.state is VerdictState.INVALID and held and all(one.is_disturbance for one in held)
+        return VerdictState.TAINTED if disturbed else self.state
 
     @property
     def noise(self) -> tuple[Finding, ...]:

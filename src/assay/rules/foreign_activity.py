@@ -5,8 +5,10 @@ The lab's own processes and kernel threads do not count; exited children count f
 The rule works out the share of its time that the load lost to them at most:
 - A CPU that other programs keep busy beside the load shares caches, memory and clock rate with it. It takes at most
   `neighbour_share` of the load's time on a CPU, in proportion to the CPUs that the load leaves and other programs use.
-- With more workers than CPUs, their share of the CPU time is missing as well.
-- Their share of the lowest device's work counts for the time that the load waits for the device. Work is bytes, and
+- With more workers than CPUs, or with threads whose waiting was not seen, their share of the CPU time is missing as well.
+  That is at most `competitors` times as long as the load was on a CPU: a load that sleeps waits for none.
+- Their share of the lowest device's work counts for the time that the load waits for the device. A load without any storage
+  request waited for none. Work is bytes, and
   `operation_bytes` for each operation; other programs' operations are those of the idle baseline. Fewer than `least_bytes` do
   not count.
 - The bytes of two ends of the lab are known. Other traffic on the load's interface took as much from it, unless the link to the
@@ -57,15 +59,19 @@ class OtherProgramsUse:
     lost: float
     """Of the load's time, at most."""
     words: str
+    shared: float = 0.0
+    """Of the load's time on a CPU, at most: what caches, memory and cores that are shared cost."""
+    neighbours: str = ""
 
 
 def check(case: TrialCase) -> Finding:
     """What the load lost to CPU time and bytes of other programs, together."""
     uses = {"cpu_share": processors(case), "bytes_share": device(case), "interface_share": interface(case)}
     known = [use for use in uses.values() if use is not None]
-    loss = noise.effect(case, 1 - math.prod(1 - use.lost for use in known))
+    loss = noise.effect(case, 1 - math.prod(1 - use.lost for use in known), max((use.shared for use in known), default=0.0))
     observed: dict[str, float | str | None] = {name: use.share if use else None for name, use in uses.items()}
     observed |= {"unseen_share": unseen(case), "effect_share": loss.share}
+    observed["neighbours"] = ", ".join(dict.fromkeys(name for use in known for name in use.neighbours.split(", ") if name))
     statement = f"Other programs: {'; '.join(use.words for use in known)}. {noise.in_words(case, loss)}"
     if loss.state is State.FAIL:
         return found(
@@ -114,11 +120,20 @@ def processors(case: TrialCase) -> OtherProgramsUse | None:
         return None
     busy, own = 1 - sum(time for time in idle if time is not None) / whole, (risen(case, "own_cpu_ns") or 0.0) / whole
     share = min(sure / whole, max(0.0, busy - own))
-    beside = min(1.0, share / max(TINY, 1 - own)) * case.thresholds["neighbour_share"] * noise.on_cpu_share(case)
-    missing = share * missed(case, busy)
+    on_cpu = noise.on_cpu_share(case)
+    slowed = min(1.0, share / max(TINY, 1 - own)) * case.thresholds["neighbour_share"]
+    beside = slowed * on_cpu
+    missing = min(share * missed(case, busy), case.thresholds["competitors"] * on_cpu)
     by = by_whom(case, "cpu_ns") if share > case.thresholds["noted_share"] else ""
     words = f"{measures.percent(share)} of the CPU time{by}, with the CPUs {measures.percent(busy)} busy"
-    return OtherProgramsUse(share=share, lost=1 - (1 - beside) * (1 - missing), words=words)
+    return OtherProgramsUse(
+        share=share, lost=1 - (1 - beside) * (1 - missing), words=words, shared=slowed, neighbours=names_of(by)
+    )
+
+
+def names_of(by: str) -> str:
+    """` (dd, cc1plus)` without what stands around the names."""
+    return by.strip(" ()")
 
 
 def missed(case: TrialCase, busy: float) -> float:
@@ -151,7 +166,7 @@ def device(case: TrialCase) -> OtherProgramsUse | None:
         return None
     foreign = sum(min(amount or 0.0, beyond(case, way, passed[way])) for way, amount in theirs)
     share = foreign / whole
-    if share <= case.thresholds["bytes_share"] or foreign < case.thresholds["least_bytes"]:
+    if share <= case.thresholds["bytes_share"] or foreign < case.thresholds["least_bytes"] or is_apart(case):
         return OtherProgramsUse(
             share=share, lost=0.0, words=f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}"
         )
@@ -161,7 +176,16 @@ def device(case: TrialCase) -> OtherProgramsUse | None:
     waits = 1.0 if charges_drain(case.phase, case.measure) else noise.waiting_share(case)
     by = by_whom(case, "read_bytes", "write_bytes")
     words = f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}{by}"
-    return OtherProgramsUse(share=share, lost=share * waits, words=words)
+    return OtherProgramsUse(share=share, lost=share * waits, words=words, neighbours=names_of(by))
+
+
+def is_apart(case: TrialCase) -> bool:
+    """Whether the load waited for no device: its storage requests were counted, there were none, and it flushed nothing."""
+    asking = Rung.SERVER_CACHE if case.role is HostRole.TARGET else Rung.CLIENT_CACHE
+    own = [ladder.passed(case.phase, case.observations, asking, way) for way in WAYS]
+    flushed = any(case.phase.directions.get(one.operation) is Direction.FLUSH for c in case.phase.clients for one in c.operations)
+    changes = Direction.METADATA in case.phase.directions.values()
+    return not flushed and not changes and all(step is not None and step.raw_bytes == 0 for step in own)
 
 
 def interface(case: TrialCase) -> OtherProgramsUse | None:

@@ -11,7 +11,7 @@ instead. Stamps explain what `stamps_cost` times their measured cost would.
 Two stamps are 60 % of an empty operation, and one takes longer between other code than in the loop that measures it.
 - Too little: workers were idle, the queue was not full, or the generator was busy. The rate with all places busy is the bound:
   a note up to the experiment's `matters`, qualified above it.
-- Too much: rate and latency contradict each other. Invalid.
+- Too much, also from the start of each client on: rate and latency contradict each other. Invalid.
 
 Open loops (idle on purpose), external tools, and a writer with a reader (which act in turn) are n/a.
 """
@@ -140,6 +140,8 @@ def balance_of(case: TrialCase) -> Balance | None:
         for total in client.operations
         if total.unfinished is not None
     )
+    if waiting > available:
+        available = max(available, float(sum(places(client) * since_start_ns(client) for client in clients)))
     thinking = sum(thinking_ns(case, client) for client in clients)
     return Balance(
         places=sum(places(client) for client in clients),
@@ -165,6 +167,11 @@ def longest_tail_ns(case: TrialCase) -> float:
 def tail_ns(client: Client) -> int:
     """How long after the end of its time a client's last operation ended; 0 where an amount of work ended it."""
     return 0 if client.ends_ns is None or client.stopped_by != "time" else max(0, client.last_ns - client.ends_ns)
+
+
+def since_start_ns(client: Client) -> int:
+    """The time from its start: of a directory that is listed piece by piece, files in between, only the last piece has an end."""
+    return client.until_ns - min(client.first_ns, client.started_ns)
 
 
 def places(client: Client) -> int:

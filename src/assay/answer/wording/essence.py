@@ -78,11 +78,8 @@ SURE = 0.5
 
 def within(portions: Sequence[Portion]) -> str:
     """`each within 8 %`, `each within a factor of 2.4`: the widest interval; empty where a figure has none."""
-    ends = [
-        (one.estimate.low / one.estimate.value, one.estimate.high / one.estimate.value)
-        for one in portions
-        if one.estimate.low and one.estimate.high is not None and one.estimate.value > 0
-    ]
+    sure = [(*one.estimate.sure, one.estimate.value) for one in portions]
+    ends = [(low / value, high / value) for low, high, value in sure if low and high is not None and value > 0]
     if not ends or len(ends) < len(portions):
         return ""
     widest = max(max(high - 1, 1 - low) for low, high in ends)
