@@ -93,7 +93,8 @@ OF_THE_REPORT = {
     "G06": "checks of records", "G08": "counts", "G10": "confirmations", "G11": "the receiver's report", "L01": "CPU time",
     "L04": "declared limits",
     "L07": "the load's sums", "L08": "other figures", "L11": "the queue's account", "L15": "the ends' sockets",
-    "L16": "the receiver's socket", "N05": "a limit that is meant", "S01": "the tool's own figures", "T01": "residency before",
+    "L16": "the receiver's socket", "L18": "the ends' sockets", "N05": "a limit that is meant",
+    "S01": "the tool's own figures", "T01": "residency before",
     "T03": "no loop device", "T10": "other figures", "T11": "earlier phases", "T14": "residency before", "W01": "times",
     "W04": "times of the clients",
 }  # fmt: skip

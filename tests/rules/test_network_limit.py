@@ -101,7 +101,7 @@ def test_states():
         (own_ends(segments_out=100_000), PASS),
         (own_ends(segments_out=100_000, retransmits=1_000, dsacks=10), "sent again: a full queue or a bad path"),
         (of_line(lost=900, dropped=20), "limited by packet loss"),
-        (of_line(lost=900, dropped=20, congestion="bbr"), "a full queue or a bad path"),
+        (of_line(lost=900, dropped=20, congestion="bbr"), "segments lost by the path"),
         (of_line(lost=0, dropped=900), "sent again: a full queue"),
         (own_ends(segments_out=100_000, retransmits=1_000, dsacks=990), PASS),
     )

@@ -52,8 +52,8 @@ def lively(*series: Series, seconds=10.0, count=1000, **made):
     return replace(case, observations=replace(case.observations, series=tuple(one for each in series for one in each)))
 
 
-def overdue(*series):
-    case = lively(*series)
+def overdue(*series, **made):
+    case = valued(lively(*series, **made))
     (client,) = case.phase.clients
     clients = (replace(client, stopped_by="time", ends_ns=8 * SECOND),)
     return replace(case, phase=replace(case.phase, clients=clients))
@@ -89,11 +89,16 @@ def test_states():
         ("until the end", RULE.check(lively(noted(100, away=[(6, 10)]))), FAIL, NOTES, "came to its end to the end", "from 5.9"),
         (
             "the last one came long after its time",
-            RULE.check(overdue(noted(100))),
+            RULE.check(overdue(noted(1), count=10, latencies_ns=(SECOND,) * 10)),
             FAIL,
             NOTES,
             "ended after its time",
             "2 s after 8 s",
+        ),
+        (
+            "an unusual one: over the time asked it was faster",
+            RULE.check(overdue(noted(100), latencies_ns=(*(SECOND // 100,) * 800, 2 * SECOND))),
+            *(FAIL, QUALIFIES, low(100), high(125)),
         ),
         ("a steady load", RULE.check(lively(noted(100))), PASS),
         ("operations that take as long as that are no pause", RULE.check(lively(noted(0.4), count=4)), PASS),

@@ -1,14 +1,18 @@
 """What an event's placeholders stand for."""
 
+import time
+
 import pytest
 
 from assay.errors import UsageError
 from assay.hosts.local import Local
 from assay.records import Action, EndpointKind, Event, Place
-from assay.trial.events import Events, TimedCommand, Ways, commands_of, values_of
+from assay.trial.events import Events, TimedCommand, Ways, commands_of, mending, values_of
 from stage.assay_process import wait_until
 
 PLACE = Place(target="disk", host="local", kind=EndpointKind.DIRECTORY, address="/d", private={"loop": "loop3"})
+
+SECOND = 10**9
 
 
 def test_an_event_may_name_the_target_the_workloads_variables_and_its_clients():
@@ -65,3 +69,29 @@ def test_what_happens_to_a_path_is_said_to_the_line_and_undone_after_its_time():
 def test_without_a_line_no_path_can_be_cut():
     with pytest.raises(UsageError, match="expected a target of kind line"):
         commands_of([Event(phase="p", at_ns=5, on="wan", action=Action.CUT)], "p", {})
+
+
+def test_a_path_that_the_events_leave_cut_is_mended_after_the_phase():
+    ways = Ways(line=77)
+
+    def left(*events):
+        return [(due.words, due.is_late, due.at_ns > SECOND) for due in mending(events, "p", SECOND, ways)]
+
+    cut = Event(phase="p", at_ns=5, on="wan", action=Action.CUT)
+    assert left(cut) == [("mend path wan after the end", True, True)]
+    assert left(cut, Event(phase="p", at_ns=9, on="wan", action=Action.MEND)) == []
+    assert left(Event(phase="p", at_ns=5, on="wan", action=Action.CUT, for_ns=3)) == []
+    assert left(Event(phase="q", at_ns=5, on="wan", action=Action.CUT)) == []
+
+
+def test_what_is_late_is_done_when_the_load_has_ended_and_is_no_event_that_was_missed(tmp_path):
+    mended, missed = tmp_path / "mended", tmp_path / "missed"
+    late = TimedCommand(at_ns=100 * SECOND, argv=("touch", str(mended)), is_late=True)
+    events = Events({"local": Local()}, "read", [late, TimedCommand(at_ns=50 * SECOND, argv=("touch", str(missed)))])
+    events.start(time.monotonic_ns())
+    assert not mended.exists()
+    events.mend()
+    assert mended.exists()
+    events.finish()
+    assert not missed.exists()
+    assert events.failures == [f"phase read ended before its event 'touch {missed}' at 50 s"]

@@ -58,7 +58,7 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding], s
             regime=regime,
             circumstance=circumstance(case),
             because=tuple(held[:MOST]),
-            noted=next((one.rule for one in sorted(explained(notes(findings)), key=is_of_path) if one.relabel), None),
+            noted=next((one.rule for one in sorted(explained(notes(findings)), key=rank) if one.relabel), None),
             lacking=lacking,
             limited_by=None if lacking else limiter(findings),
             disturbed_by=disturbed_by,
@@ -84,9 +84,9 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding], s
     )
 
 
-def is_of_path(note: Finding) -> bool:
-    """Whether a note is about the way of the bytes: what limited the figure comes before it."""
-    return note.part == "path"
+def rank(note: Finding) -> tuple[bool, bool]:
+    """The order of notes: a pause first, then what limited the figure, and the way of the bytes last."""
+    return note.part == "path", note.meaning is not Meaning.PAUSE
 
 
 def with_flush(label: Label, figure: Figure | None) -> Label:

@@ -61,6 +61,8 @@ class Meaning(StrEnum):
     QUOTA = "quota"
     CARRY_OVER = "carry-over"
     """Work of an earlier trial was still going on."""
+    PAUSE = "pause"
+    """For a long time nothing was done, and that time is in the figure."""
     CONTRADICTORY = "contradictory"
     """Readings that cannot all be true."""
     DIFFERENCES = "differences"
@@ -69,7 +71,8 @@ class Meaning(StrEnum):
     @property
     def explains(self) -> bool:
         """Whether it says what a figure really is."""
-        return self not in (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.CARRY_OVER, Meaning.CONTRADICTORY, Meaning.DIFFERENCES)
+        other = (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.CARRY_OVER, Meaning.PAUSE, Meaning.CONTRADICTORY, Meaning.DIFFERENCES)
+        return self not in other
 
     @property
     def is_limiter(self) -> bool:

@@ -124,6 +124,8 @@ def cause(case: TrialCase) -> tuple[str, str]:
     heeds_loss = not {one.congestion for one in ends if one.congestion} & INDIFFERENT
     if lost > dropped and heeds_loss:
         return f"the path lost {lost:,.0f}, and congestion control answers losses", "limited by packet loss"
+    if lost > dropped:
+        return f"the path lost {lost:,.0f}, which this congestion control does not heed", "segments lost by the path"
     if dropped > lost:
         return f"the queue of the path was full and dropped {dropped:,.0f}", "segments sent again: a full queue"
     return "a full queue, or a bad path", "segments sent again: a full queue or a bad path"

@@ -4,7 +4,8 @@ If time ends a phase, the engine waits a little for operations that are under wa
 They count with the time that they had waited: in the rate as done over the whole time, in latencies as at least so long.
 - Operations given up after at least `share` of the time: BOUNDED. A rate lies between what was done, and that plus what was under
   way; a latency is at least what was measured.
-- An operation that ended as long after the end of the time: a note.
+- An operation that ended as long after the end of the time: a note. If it took `times` the usual latency, the rate lies between
+  that over the whole time and that over the time asked.
 - A pause of at least `share` of the time and `pause_s`, and `times` the usual one: a note with its begin and its length.
 
 The kernel's account of a connection (TCP_INFO) tells a path that is dead from an end that is silent.
@@ -19,8 +20,8 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.frozen import dataclass
 from assay.measures import far_end, latency, outages
-from assay.measures.windows import Window, given_up
-from assay.records import Bound, Client, Finding, Scope, Severity, State
+from assay.measures.windows import Window, given_up, scheduled
+from assay.records import Bound, Client, Finding, Meaning, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -46,7 +47,8 @@ def check(case: TrialCase) -> Finding:
     if window is None or window.to_ns <= window.from_ns:
         return found(RULE, case, State.UNVERIFIED, "No operation was begun, so none could end.")
     left = given_up(case.phase, case.measure.operation)
-    if not left and any(client.ends_ns is None and client.stopped_by == "time" for client in case.phase.clients):
+    timed = [client for client in case.phase.clients if client.stopped_by == "time"]
+    if not left and scheduled(case.phase) is None and any(client.ends_ns is None for client in timed):
         return found(RULE, case, State.UNVERIFIED, "The end of the time that was asked for is unknown.")
     if not left:
         return paused(case, window)
@@ -158,16 +160,28 @@ def overrun(case: TrialCase, window: Window) -> Finding | None:
     if late_ns < max(case.thresholds["share"] * asked_ns, case.thresholds["pause_s"] * 1e9):
         return None
     late, asked = (measures.with_unit(ns, Unit.NANOSECONDS) for ns in (late_ns, asked_ns))
+    buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
+    middle = latency.percentile(buckets, 0.5)
+    unusual = middle is not None and late_ns >= case.thresholds["times"] * middle
     return found(
         RULE,
         case,
         State.FAIL,
         f"The last {case.measure.operation} ended {late} after its time of {asked} was over; that time is in the figure.",
-        severity=Severity.NOTES,
+        severity=Severity.QUALIFIES if unusual else Severity.NOTES,
+        bound=within_time(case, window, asked_ns) if unusual else None,
         observed={"late_ns": float(late_ns), "asked_ns": float(asked_ns)},
         relabel=f"the last {case.measure.operation} ended after its time",
         detail=f"{late} after {asked}",
     )
+
+
+def within_time(case: TrialCase, window: Window, asked_ns: int) -> Bound | None:
+    """Between all that was done over the whole time, and the same over the time that was asked for; None for other figures."""
+    kind = measures.figure_kind(case.measure.figure)
+    if case.value is None or kind is None or case.measure.figure not in (*measures.AMOUNTS, far_end.ARRIVED[0]):
+        return None
+    return Bound(low=case.value, high=case.value * (window.to_ns - window.from_ns) / asked_ns, unit=kind.unit)
 
 
 RULE = Rule(
@@ -176,6 +190,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="window",
+    meaning=Meaning.PAUSE,
     short="operations without an end",
     applies=applies,
     check=check,

@@ -13,7 +13,7 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.measures import connections
 from assay.records import Finding, Scope, Severity, State
-from assay.rulekit.findings import found
+from assay.rulekit.findings import Figures, found
 
 
 def applies(case: TrialCase) -> str | None:
@@ -31,7 +31,7 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "Bytes of the single connections unknown (TCP_INFO).")
     least, fair = shares.slowest, shares.fairness
     text = f"Jain's index of {len(shares.each)} connections: {fair:.2f} (limit {case.thresholds['fairness']:g})"
-    observed: dict[str, float | str | None] = {"fairness": fair, "least_share": least.share, "slowest": least.name}
+    observed: Figures = {"fairness": fair, "least_share": least.share, "slowest": least.name}
     if fair >= case.thresholds["fairness"] and least.share >= case.thresholds["least_share"]:
         return found(RULE, case, State.PASS, f"{text}.", observed=observed)
     which = f"{least.name} moved {measures.in_bytes(least.bytes)}, {measures.percent(least.share)} of its fair share"

@@ -64,35 +64,52 @@ class Events:
     _over: threading.Event = field(default_factory=threading.Event)
     _ended: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
+    _mender: threading.Thread | None = None
 
     def start(self, start_ns: int) -> None:
-        """Wait for each event's time in a thread of its own."""
-        if self.commands:
-            self._thread = threading.Thread(target=self._run, args=(start_ns,), name="events", daemon=True)
-            self._thread.start()
+        """Wait for each event's time in a thread of its own, and in another one to mend what these leave cut."""
+        timed, late = (self._numbered(is_late=is_late) for is_late in (False, True))
+        if timed:
+            self._thread = self._begin(start_ns, timed)
+        if late:
+            self._mender = self._begin(start_ns, late)
 
     def finish(self) -> None:
         """What is not due yet does not happen any more, and each such event is a failure; what has begun is waited for."""
-        self._ended.set()
         self._over.set()
         if self._thread is not None:
             self._thread.join(2 * LONGEST_S)
             self._thread = None
-        for due in [one for one in sorted(self.commands)[self._begun :] if not one.is_late]:
+        self.mend()
+        timed = self._numbered(is_late=False)
+        for _, due in timed[self._begun :]:
             self.failures.append(f"phase {self.phase} ended before its event {str(due)!r} at {due.at_ns / 1e9:g} s")
-        self._begun = len(self.commands)
+        self._begun = len(timed)
 
     def mend(self) -> None:
         """The load has ended: what is cut until then is mended now, so that what it left can be flushed and taken down."""
         self._ended.set()
-        if self._thread is not None and all(due.is_late for due in sorted(self.commands)[self._begun :]):
-            self._thread.join(2 * LONGEST_S)
+        if self._mender is not None:
+            self._mender.join(2 * LONGEST_S)
+            self._mender = None
 
-    def _run(self, start_ns: int) -> None:
-        for number, due in enumerate(sorted(self.commands)):
-            if (self._ended if due.is_late else self._over).wait(self._rest_s(start_ns + due.at_ns)) and not due.is_late:
+    def _numbered(self, *, is_late: bool) -> list[tuple[int, TimedCommand]]:
+        return [(number, due) for number, due in enumerate(sorted(self.commands)) if due.is_late is is_late]
+
+    def _begin(self, start_ns: int, commands: Sequence[tuple[int, TimedCommand]]) -> threading.Thread:
+        thread = threading.Thread(target=self._run, args=(start_ns, commands), name="events", daemon=True)
+        thread.start()
+        return thread
+
+    def _run(self, start_ns: int, commands: Sequence[tuple[int, TimedCommand]]) -> None:
+        for number, due in commands:
+            rest_s = max(0.0, (start_ns + due.at_ns - time.monotonic_ns()) / 1e9)
+            if due.is_late:
+                self._ended.wait(rest_s)
+            elif self._over.wait(rest_s):
                 return
-            self._begun += 1
+            else:
+                self._begun += 1
             waits = timeouts(self.hosts[due.on], due.namespaces)
             began_ns = time.monotonic_ns() - start_ns
             status = self._do(self.hosts[due.on], due)
@@ -100,10 +117,6 @@ class Events:
             value = f"at {began_ns / 1e9:.3f} s: {due}: {status}{took}{waits}"
             key = f"event.{self.phase}.{number}"
             self.facts.append(Fact(host=due.on, when=When.AFTER, key=key, value=value, fact_class=FactClass.NOISE))
-
-    @staticmethod
-    def _rest_s(at_ns: int) -> float:
-        return max(0.0, (at_ns - time.monotonic_ns()) / 1e9)
 
     def _do(self, host: Host, due: TimedCommand) -> str:
         try:
