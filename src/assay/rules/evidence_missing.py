@@ -87,7 +87,7 @@ def in_words(case: TrialCase, row: SoundnessRow) -> str:
     return f"{row.part} = {row.value} needs {needed}; missing: {', '.join(missing)}{why}."
 
 
-OF_A_RUN = "Mend what ended the run, which stands above, and repeat it."
+OF_A_RUN = "Mend what ended the run, and repeat it."
 
 
 RULE = Rule(

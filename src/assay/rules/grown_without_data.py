@@ -1,11 +1,11 @@
 """Finds files that became longer without data: shared extents (reflink), holes, preallocated space, another name.
 
-A reflink, truncate, fallocate, a hard link and a hole that is copied make a file longer, or a name for it, and move no data.
+A reflink, truncate, fallocate or the copy of a hole makes a file longer without data. A hard link is a further name.
 The rule judges external commands that tell no bytes of their own.
 It compares how much longer the files became with what the processes dirtied, and with what the devices took, drain included.
-Of `assay stat` it also knows the extents after the drain: FIEMAP with SHARED and UNWRITTEN, else SEEK_HOLE.
+In `assay stat` the rule also knows the extents after the drain: FIEMAP with SHARED and UNWRITTEN, else SEEK_HOLE.
 - Less than `data_share` of the growth is data: claims of stable media and of the device are invalid. Other claims: a note.
-- Others write to the device, and the extents are unknown: unverified.
+- Other processes write to the device, and the extents are unknown: unverified.
 
 Files whose former size nobody knows are left out, and so are file systems without a device, of which the kernel counts nothing.
 """
