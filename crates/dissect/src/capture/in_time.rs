@@ -122,7 +122,8 @@ impl<'r> InTime<'r> {
                 }
                 at = before;
             }
-            self.receiver.went_back(at < self.held.len());
+            let in_order = at < self.held.len() && order_ns >= self.last_ns;
+            self.receiver.went_back(in_order);
         }
         self.hold(at, order_ns, frame);
     }
