@@ -13,12 +13,13 @@ from assay.undo.ledger import Ledger
 class PaperHost(Local):
     """Its notes are files in `place`, one an owner; an owner is dead when another host of that place says so."""
 
-    def __init__(self, name, place, *, serial="filer-1", boot="boot-1", address="root@filer", owner="a"):
+    def __init__(self, name, place, *, serial="filer-1", boot="boot-1", address="root@filer", owner="a", names=()):
         super().__init__(name)
         self.address, self.lost = address, False
         self.scripts = []
         """What was run by a shell."""
-        self._machine, self._place, self._file = Machine(serial=serial, boot=boot), Path(place), f"{owner}.notes"
+        self._machine = Machine(serial=serial, boot=boot, names=tuple(dict(names).items()))
+        self._place, self._file = Path(place), f"{owner}.notes"
 
     def run(self, argv, **more):
         self._reach()

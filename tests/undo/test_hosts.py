@@ -15,6 +15,7 @@ from assay.machine import ownership
 from assay.undo.kinds import STATS
 from assay.undo.ledger import Ledger
 from assay.undo.owners import lasting_directory
+from stage.rows import each
 from undo.paper_host import PaperHost, killed_owner
 
 HOST = Local()
@@ -73,6 +74,7 @@ def test_a_far_host_notes_it_first_and_with_its_way_back(ledger, far, tmp_path):
         "boot": "boot-1",
         "kind": "directory",
         "details": details,
+        "names": {},
         "note": "a.notes",
     }
 
@@ -229,6 +231,30 @@ def test_entries_of_another_machine_of_that_name_are_left_and_named(far, tmp_pat
     assert len(Ledger(tmp_path / "ledger").elsewhere(HOST)) == 1
 
 
+ORIGINAL = {"machine-id": "m", "product_uuid": "u", "ssh host key": "k"}
+
+
+@each(
+    "changed state why",
+    ({}, "undone", ""),
+    ({"ssh host key": "other"}, "left", "s (root@filer) has another ssh host key: it is another machine now, perhaps a clone"),
+    ({"product_uuid": "other", "ssh host key": "other"}, "left", "another product_uuid and another ssh host key"),
+    ({"product_uuid": None}, "undone", ""),
+    ({"product_uuid": None, "ssh host key": None}, "left", "nothing but its machine-id proves"),
+)
+def test_a_clone_has_the_machine_id_and_runs_no_teardown(tmp_path, changed, state, why):
+    """After another boot; None: a name that cannot be read there."""
+    (place := tmp_path / "far").mkdir()
+    acts = [("directory", directory(tmp_path, "1")), ("command", {"argv": json.dumps(["touch", str(tmp_path / "ran")])})]
+    dead(tmp_path, PaperHost("s", place, names=ORIGINAL), *acts)
+    for notes in place.glob("*.notes"):
+        notes.unlink()
+    now = {name: value for name, value in (ORIGINAL | changed).items() if value}
+    command, _ = Ledger(tmp_path / "ledger").clean(PaperHost("s", place, boot="boot-2", owner="b", names=now))
+    assert (command.entry.kind, command.state, (tmp_path / "ran").exists()) == ("command", state, state == "undone")
+    assert why in command.reason
+
+
 def test_after_a_reboot_of_the_far_machine_only_what_survives_one_is_undone(far, tmp_path):
     details, ran = directory(tmp_path, "1"), tmp_path / "ran"
     acts = [
@@ -345,7 +371,7 @@ def test_a_reason_is_given_once_and_what_is_left_can_be_forgotten(far, tmp_path,
     clean_hosts({"s": other})
     (text,) = capsys.readouterr().err.splitlines()
     assert text.count("it belongs to another machine of the name s (root@filer)") == 1
-    assert text.count("directory marker=m") == 2, "it is in its own notes and in ours"
+    assert text.count("directory /") == 2, "it is in its own notes and in ours"
     assert text.endswith(". To forget it: assay hosts FILE clean --forget s")
     forgotten = Ledger(tmp_path / "ledger").forget("s", other)
     assert [entry.host for entry in forgotten] == ["s"] * 4
@@ -373,7 +399,7 @@ def test_hosts_are_cleaned_and_a_lost_one_is_told(far, tmp_path, monkeypatch, ca
     assert states(clean_hosts({"c.1": lost, "s": there})) == [("directory", "undone"), ("directory", "gone")]
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "assay: no cleanup after killed runs on host c.1: host c.1 is lost: its connection ended"
-    assert told[1].startswith("assay: undone on host s after a killed run: directory marker=m path=")
+    assert told[1].startswith("assay: undone on host s after a killed run: directory /")
     assert len(told) == 2
 
 
@@ -407,4 +433,4 @@ def test_the_doctor_names_what_is_left_on_hosts_that_only_a_file_can_reach(far, 
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "ledger")], capture_output=True, text=True, check=True)
     *_, first, host, entry = done.stdout.splitlines()
     assert "assay hosts FILE clean" in first
-    assert (host.strip(), entry.strip()) == ("s (root@filer)", "mount device=/dev/loop0 path=/mnt/x")
+    assert (host.strip(), entry.strip()) == ("s (root@filer)", "mount of /dev/loop0 at /mnt/x")

@@ -30,6 +30,8 @@ class Machine:
     """A digest of the names of the hardware and of its installation: the same after a reboot."""
     boot: str
     """The boot id: two hosts with one boot id are one machine."""
+    names: tuple[tuple[str, str], ...] = ()
+    """Each name that it tells, with its digest: a clone has the machine-id of its original, but a host key of its own."""
 
 
 Listener = Callable[[str | None, int], None]

@@ -35,7 +35,7 @@ KNOBS = (
         for name in PROGRAMS
     ),
 )
-ALIKE = ("filesystem", "below", "mount.options")
+ALIKE = ("filesystem", "below", "mount.options", "mount.holds_back")
 """Facts of the mount below the data that do not name a trial's own directory."""
 GUESS_S = 1.5
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from assay import units
 from assay.catalogue import Host
 from assay.errors import EvidenceError, RefusedError
-from assay.machine import image, ownership
+from assay.machine import held_back, image, ownership
 from assay.machine.ownership import Ownership
 from assay.machine.stack import device_stack, lower_mounts, mount_of, stack
 from assay.records import IN_MEMORY
@@ -129,11 +129,13 @@ def mount_facts(host: Host, path: str, devices: Sequence[str]) -> tuple[tuple[st
     except (OSError, EvidenceError) as error:
         return (("mount", f"unknown: {error}"),)
     lower = [one for one in lower_mounts(host, mount) if one is not mount]
+    holds_back = held_back.of_mount(host, path)
     return (
         ("filesystem", mount.filesystem),
         *((("below", ", ".join(f"{one.filesystem} on {one.source}" for one in lower)),) if lower else ()),
         ("mount.point", mount.point),
         ("mount.source", mount.source),
         ("mount.options", ",".join(mount.options)),
+        *((("mount.holds_back", holds_back),) if holds_back else ()),
         ("devices", " ".join(devices) or f"none: {mount.filesystem} shows no block device"),
     )

@@ -52,7 +52,7 @@ def begin(host: Host, undo: Undo, message: str) -> LineEnds:
     if not host.exists(str(PROGRAM)):
         raise MissingError(f"the line: not found at {PROGRAM}. Run `make build`.")
     token = secrets.token_hex(8)
-    undo.add("family", token=token)
+    undo.add("family", token=token, what="line between clients and server")
     try:
         done = host.run(
             [str(PROGRAM), "detached"], input_text=f"{message}\n", env={FAMILY: token}, timeout_s=PATIENCE_S, check=False

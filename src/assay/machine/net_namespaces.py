@@ -37,7 +37,7 @@ def keep(host: Host, undo: Undo) -> int:
         process.kill()
         raise TrialError(NONE.format(host.name)) from error
     _KEPT[host.name, process.pid] = process, started
-    undo.add("process", pid=str(process.pid), start_ticks=started)
+    undo.add("process", pid=str(process.pid), start_ticks=started, what="network namespace")
     own, deadline = network_of(host, "self"), time.monotonic() + PATIENCE_S
     while network_of(host, process.pid) in ("", own):
         if time.monotonic() > deadline or not host.exists(f"/proc/{process.pid}"):

@@ -12,7 +12,7 @@ import contextlib
 import json
 import posixpath
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from assay.catalogue import Host
 from assay.errors import TrialError
@@ -90,6 +90,7 @@ def flush(host: Host, endpoint: Endpoint) -> None:
                 raise TrialError(f"rclone: says that all is sent, but the server lacks bytes of {lacking}")
         else:
             quiet += 1
+            sizes.clear()  # seen there: another look at each file would take as long as the first
         if time.monotonic() > deadline:
             raise TrialError(f"rclone: {len(held)} files are not sent after {PATIENCE_S:g} s")
         time.sleep(STEP_S)
@@ -98,12 +99,21 @@ def flush(host: Host, endpoint: Endpoint) -> None:
 def _held(host: Host, endpoint: Endpoint) -> dict[str, int]:
     """Return the files that a client has not sent, by its notes, with their sizes: a note says so from the first write on."""
     notes = _notes(endpoint)
-    argv = ("grep", "-rlZE", "-e", r'"Dirty": *true', "--", notes)
     found: dict[str, int] = {}
-    for path in filter(None, host.run(argv, check=False, timeout_s=mounted.PATIENCE_S).stdout.split("\0")):
-        with contextlib.suppress(OSError, ValueError, KeyError):  # sent or written anew since
-            found[posixpath.relpath(path, notes)] = int(json.loads(host.read(path))["Size"])
+    for path in _below(host, notes):
+        with contextlib.suppress(OSError, ValueError, KeyError):  # sent, removed or written anew since
+            note = json.loads(host.read(path))
+            if note["Dirty"]:
+                found[posixpath.relpath(path, notes)] = int(note["Size"])
     return found
+
+
+def _below(host: Host, directory: str) -> Iterator[str]:
+    """Yield the files below a directory."""
+    for name in host.list(directory):
+        path = posixpath.join(directory, name)
+        names = host.list(path)
+        yield from _below(host, path) if names else (path,)
 
 
 def _unconfirmed(host: Host, endpoint: Endpoint) -> bool:

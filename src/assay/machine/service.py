@@ -112,7 +112,7 @@ def install(host: Host, undo: Undo, program: Program, label: str) -> Service:
     Raises RefusedError where a limit may not be set.
     """
     token = secrets.token_hex(8)
-    undo.add("family", token=token)
+    undo.add("family", token=token, what=f"{'server' if program.is_accounted else 'program'} {program.name}")
     limits, account = _groups(host, undo, program, label), _account(host, undo, program, label)
     groups = tuple(dict.fromkeys((*limits, *((account,) if account else ()))))
     service = Service(name=program.name, directory=program.directory, token=token, groups=groups, account=account)

@@ -175,7 +175,7 @@ OBSERVER = Observer(
         Source(keys="server.*", words="CPU, storage and TCP of the server's processes", way=SERVER),
     ),
     watch=Watch.SERVER,
-    cost="28 µs CPU per look (one process of one thread)",
+    cost="45 µs CPU per look (one process of one thread)",
     available=needs_file("/proc/self/io", "bytes of processes are invisible. Use a kernel with CONFIG_TASK_IO_ACCOUNTING."),
     read=read,
     parse=parse,

@@ -5,7 +5,7 @@ Counters below the application include every process, so only a count that is to
 - an external command's bytes against its system calls and its storage I/O,
 - an external command's rate against its own bytes and time, beyond `disagreement_share` and `least_s`,
 - the process's storage reads against the bytes that the device delivered, and direct reads against storage reads,
-- distinct bytes that were written and drained against the bytes that the device took,
+- distinct bytes that were written and drained against the bytes that the device took, and those that the lab's own path carried,
 - counted operations against timed operations,
 - records that hold other data than written (`verify`): one is enough,
 - the time and the entries that an importer prints (ns-slapd) against the clock, beyond `importer_s`, and against its file.
@@ -28,9 +28,10 @@ from collections.abc import Iterator, Sequence
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import ladder, reports
+from assay.evidence import ladder, reports, served
 from assay.measures import external, figures, in_bytes, latency
-from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
+from assay.measures.windows import given_up
+from assay.records import Bound, Direction, Finding, Meaning, Rung, Scope, Severity, Span, State, StopRule
 from assay.rulekit.findings import at_least, found, knob
 from assay.units import Unit
 
@@ -71,6 +72,7 @@ def contradictions(case: TrialCase) -> Iterator[str]:
         return
     yield from unasked_calls(case, case.direction, requested)
     yield from overstated(case, case.direction, requested)
+    yield from unsent(case, case.direction, requested)
     yield from external.denied(case.phase, case.observations, case.measure.operation, case.thresholds["disagreement_share"])
     if not case.phase.values and case.phase.drain_ns is not None:
         yield from (statement for statement, _ in vanished(case))
@@ -111,6 +113,7 @@ def untimed(case: TrialCase) -> Iterator[str]:
     buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
     timed = sum(count for _, count in buckets)
     done = sum(total.count for _, total in measures.client_operations(case.phase, case.measure.operation))
+    done += sum(one.count for _, one in given_up(case.phase, case.measure.operation))
     if timed and abs(timed - done) > case.thresholds["disagreement_share"] * max(timed, done):
         yield f"{done:,} operations counted, {timed:,} timed."
 
@@ -174,6 +177,20 @@ def unwritten(case: TrialCase, requested: float) -> Iterator[str]:
         yield f"{in_bytes(requested)} written and drained, but {taken.device} took only {in_bytes(taken.raw_bytes)}."
 
 
+def unsent(case: TrialCase, direction: Direction, requested: float) -> Iterator[str]:
+    """Writes of distinct bytes over the lab's own path that it had not carried to the server when both ends were flushed."""
+    names, drain_ns = served.line(case.phase, case.observations, case.host), case.phase.drain_ns
+    if names is None or direction is not Direction.WRITE or drain_ns is None or not distinct(case):
+        return
+    edges = (case.phase.start_ns, case.phase.end_ns + drain_ns)
+    up = [one for one in case.observations.over_time(case.phase.name, "line", "delivered_bytes") if one.subject.endswith(".up")]
+    if not up or any(one.at_ns[-1] < edges[1] for one in up):  # the path was not looked at after the flush
+        return
+    carried = sum(ladder.rise(one, *edges) for one in up)
+    if short(case, carried, requested):
+        yield f"{in_bytes(requested)} written and flushed, but path {names} carried only {in_bytes(carried)} to the server."
+
+
 def unproved(case: TrialCase) -> Iterator[tuple[str, float]]:
     """What can be neither confirmed nor denied, each with the share of the figure that is certain."""
     if case.direction in DATA:
@@ -229,6 +246,7 @@ RULE = Rule(
         "The file was removed or truncated before write-back, or is stored compressed.",
         "The observed device stack is not the one in use (a bind mount, another disk below).",
     ),
+    meaning=Meaning.CONTRADICTORY,
     advice="Find the first layer at which bytes vanish (`assay show RUN` draws the ladder) before using any of the figures.",
     at_shell="Find the first layer at which bytes vanish before using any of the figures.",
     ask="ask which of the figures was measured, and which was computed from what",

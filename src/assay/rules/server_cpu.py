@@ -41,7 +41,7 @@ def check(case: TrialCase) -> Finding:
     }
     limits = case.thresholds
     most = at_most(case, ran) / (seconds * 1e9)
-    observed["most_cpus"] = most
+    observed["most_cpus"] = None if math.isinf(most) else most
     if is_own_figure(case) and most > limits["uncounted_times"] * ran / (seconds * 1e9):
         return uncounted(case, ran / (seconds * 1e9), most, observed)
     where = f" on {host}" if len(uses) > 1 else ""
@@ -52,8 +52,9 @@ def check(case: TrialCase) -> Finding:
     )
     if all_of_it <= limits["cpu_share"] and thread <= limits["thread_share"]:
         if most > limits["cpu_share"] * cpus:
-            statement = f"{use}, and processes that ended unwaited may have used the rest of {most:.1f} CPUs."
-            return found(RULE, case, State.UNVERIFIED, f"{statement} {REMEDY}", observed=observed)
+            rest = f"processes that ended unwaited may have used the rest of {most:.1f} CPUs"
+            doubt = "whether processes ended uncounted is unknown" if math.isinf(most) else rest
+            return found(RULE, case, State.UNVERIFIED, f"{use}; {doubt}. {REMEDY}", observed=observed)
         return found(RULE, case, State.PASS, f"{use}: its CPUs were not the limit.", observed=observed)
     by_all, device = all_of_it > limits["cpu_share"], case.claim.tier is Tier.DEVICE
     return found(

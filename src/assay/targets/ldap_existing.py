@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import RefusedError, TrialError, refuse
-from assay.machine import ldap, server
+from assay.machine import ldap, ldap_tls, server
 from assay.machine.ldap import Entry, LdapAccess, entries
 from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
 
@@ -77,6 +77,9 @@ def _answers(host: Host, door: LdapAccess, base: str) -> tuple[str, ...]:
     try:
         found = entries(host, door.search(base, "base", "(objectClass=*)", "1.1"), timeout_s=30.0)
     except TrialError as error:
+        if wrong := ldap_tls.certificate_problem(host, door):
+            remedy = "Correct ca_file or the name in url, or renew the certificate."
+            return (f"{door.url}: its certificate is not accepted: {wrong}. {remedy}",)
         return (f"{error}. Correct url, bind_dn, password_file or base.",)
     return () if found else (f"{door.url}: nothing at base {base} for {door.bind_dn or 'anonymous'}. Correct base or bind_dn.",)
 

@@ -77,7 +77,7 @@ class Crew:
         """
         there = tuple({one.name: one for one in stations}.values())
         self._stations = {one.name: one for one in there}
-        each(there, lambda one: one.undo.add("family", token=self.token))
+        each(there, lambda one: one.undo.add("family", token=self.token, what="load"))
         for index, station in enumerate(stations):
             argv = [*before(index), station.engine]
             self._members[index] = _Member(station=station, process=station.host.spawn(argv, env={FAMILY: self.token}))
@@ -90,7 +90,7 @@ class Crew:
                 continue
             pid = member.process.pid
             member.start_ticks = start_ticks(station.host, pid)
-            station.undo.add("process", pid=str(pid), start_ticks=member.start_ticks)
+            station.undo.add("process", pid=str(pid), start_ticks=member.start_ticks, what="load")
             if group is not None:
                 placement.enter(station.host, group, pid)
             member.process.listen(partial(self._hear, index, member))

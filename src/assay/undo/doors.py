@@ -13,6 +13,8 @@ from assay.undo.entries import GONE_WITH_BOOT, Cleaned, LedgerEntry
 from assay.undo.kinds import undo_one
 from assay.undo.ways_back import walk_back, way_back
 
+LEAST_NAMES = 2
+"""After another boot so many names must be the same before a command is run: a clone shares one of them."""
 UNREADABLE = (KeyError, ValueError)
 """What an entry raises whose details are not those of its kind."""
 
@@ -37,7 +39,9 @@ class UndoHost:
         Raises OSError where that machine is lost or cannot keep it, UsageError for details that no honest entry has.
         """
         at = self.machine
-        entry = LedgerEntry(n=n, host=self.host.name, boot=at.boot, kind=kind, details=details, serial=at.serial)
+        entry = LedgerEntry(
+            n=n, host=self.host.name, boot=at.boot, kind=kind, details=details, serial=at.serial, names=dict(at.names)
+        )
         if self.notes is None:
             return entry
         file = self.notes.note(n, kind, details, way_back(kind, details))
@@ -74,12 +78,20 @@ class UndoHost:
 def made_elsewhere(entry: LedgerEntry, machine: Machine) -> str | None:
     """Return why this is perhaps not the machine on which an entry was made; None where it is.
 
-    A serial tells. Where one of the two has none, the same boot does. An entry of an older ledger, without a serial, is proved
-    by what it names; but a command proves nothing, and is run only on the machine of its entry.
+    Each name that both have must be the same: clones have one machine-id. After another boot a command needs a second name, since
+    a clone may run it as well. Where one of the two has no serial, the same boot tells. An entry of an older ledger, without a
+    serial, is proved by what it names; but a command proves nothing, and is run only on the machine of its entry.
     """
+    same_boot = bool(entry.boot and entry.boot == machine.boot)
     if entry.serial and machine.serial and entry.serial != machine.serial:
         return f"it belongs to another machine of the name {entry.host}{_at(entry)}"
-    same = bool((entry.serial and entry.serial == machine.serial) or (entry.boot and entry.boot == machine.boot))
+    now = dict(machine.names)
+    both = [name for name in entry.names if name in now]
+    if other := [name for name in both if entry.names[name] != now[name]]:
+        return f"{entry.host}{_at(entry)} has another {' and another '.join(other)}: it is another machine now, perhaps a clone"
+    if entry.kind == "command" and entry.names and not same_boot and len(both) < LEAST_NAMES:
+        return f"nothing but its machine-id proves that {entry.host}{_at(entry)} is still the machine on which it was made"
+    same = bool((entry.serial and entry.serial == machine.serial) or same_boot)
     if same or not (entry.serial or entry.kind == "command"):
         return None
     return f"nothing proves that {entry.host}{_at(entry)} is still the machine on which it was made"

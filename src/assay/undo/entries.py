@@ -10,8 +10,9 @@ import contextlib
 import errno
 import json
 import os
+import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 GONE_WITH_BOOT = frozenset({"mount", "loop", "throttle", "cgroup", "process", "family"})
 """Kinds that no reboot survives: after one, equal names belong to others."""
@@ -30,11 +31,34 @@ class LedgerEntry:
     """As `Machine.serial`; an older ledger does not say."""
     address: str = ""
     """Where the host was reached; empty for this machine."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """As `Machine.names`; an older ledger does not say."""
     note: str = ""
     """The file in which a far machine keeps the same note; empty where it keeps none."""
 
     def __str__(self) -> str:
-        return f"{self.kind} " + " ".join(f"{key}={value}" for key, value in sorted(self.details.items()))
+        """Return what it is, in the words of who made it run: `server slapd (mark 7c445ac95edbd360)`, `mount of tank at /x`."""
+        try:
+            argv = shlex.join(map(str, json.loads(self.details.get("argv", "[]"))))
+            return WORDS[self.kind].format_map({"what": WHAT.get(self.kind, ""), **self.details, "argv": argv})
+        except (KeyError, ValueError, TypeError):  # of a later version, or damaged
+            return f"{self.kind} " + " ".join(f"{key}={value}" for key, value in sorted(self.details.items()))
+
+
+WHAT = {"family": "processes of the lab", "process": "process of the lab"}
+"""What an entry is that does not say it itself (detail `what`)."""
+WORDS = {
+    "directory": "directory {path}",
+    "file": "file {path}",
+    "own_file": "file {path}",
+    "mount": "mount of {device} at {path}",
+    "loop": "loop device {device} of {image}",
+    "throttle": "throttle rule of device {device} ({file})",
+    "cgroup": "control group {path}",
+    "process": "{what} (pid {pid})",
+    "family": "{what} (mark {token})",
+    "command": "command {argv}",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
