@@ -437,7 +437,8 @@ def _network(found: Dissection) -> Iterator[str]:
         earlier = counted(found.count("backwards"), "frame")
         yield f"{earlier} earlier than one before it: {found.count('reordered'):,} put in order of time."
         if behind := found.count("backwards") - found.count("reordered"):
-            yield f"{behind:,} of them come too late for that (reordercap sorts a file), or acknowledge a later frame: two clocks."
+            reasons = "come too late for that (reordercap sorts a file), or acknowledge a later frame: two clocks"
+            yield f"{behind:,} of them {reasons}."
     if found.count("retransmitted") or found.count("out_of_order"):
         late = f"{found.count('out_of_order'):,} out of order"
         yield f"{counted(found.count('retransmitted'), 'segment')} retransmitted, {late}."
