@@ -55,6 +55,13 @@ def test_the_terminal_and_all_files(bench, capture, tmp_path):
     assert filters["rows"] == [{"filter": "(uid=?)", "count": 3}, {"filter": "(&(cn=?)(ou=?))", "count": 1}]
     clients = json.loads(bench.run("sql", "SELECT client, operations FROM ldap_clients", "--json").stdout)
     assert clients["rows"] == [{"client": "10.0.0.1", "operations": 13}]
+    query = "SELECT filter, code, count, entries FROM ldap_uses WHERE operation = 'search' AND code = 32"
+    assert json.loads(bench.run("sql", query, "--json").stdout)["rows"] == [
+        {"filter": "(&(cn=?)(ou=?))", "code": 32, "count": 1, "entries": 0}
+    ]
+    assert json.loads(bench.run("sql", "SELECT mechanism, layer, binds FROM ldap_binds", "--json").stdout)["rows"] == [
+        {"mechanism": "simple", "layer": "none", "binds": 1}
+    ]
 
 
 def test_any_number_of_files_and_standard_input(bench, tmp_path, capture):

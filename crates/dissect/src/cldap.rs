@@ -38,7 +38,6 @@ impl Datagrams {
                     }
                     self.pending.insert(key, at);
                 }
-                Operation::Request(_) => {}
                 Operation::Answer(Answer::Entry) => {
                     // An answer that was captured twice counts once.
                     let is_new = self.pending.contains_key(&(to, from, message.id));
@@ -56,7 +55,7 @@ impl Datagrams {
                         self.response.record(ns);
                     }
                 }
-                Operation::Answer(_) => {}
+                Operation::Request(_) | Operation::Answer(_) => {}
             }
             payload = payload.get(whole.span()..).unwrap_or_default();
         }

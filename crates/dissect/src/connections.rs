@@ -165,21 +165,30 @@ struct Connection {
     /// Whether the server was heard, and whether there was data.
     answered: bool,
     data: bool,
-    refused: bool,
-    reset: bool,
-    reset_by_server: bool,
+    reset: Reset,
     last_ns: u64,
+}
+
+/// Whether and how a connection was reset.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reset {
+    Not,
+    ByClient,
+    ByServer,
+    /// By the server, instead of an answer to the SYN.
+    Refused,
 }
 
 impl Connection {
     fn is_ended(&self) -> bool {
-        self.reset || (self.halves[0].fin && self.halves[1].fin)
+        self.reset != Reset::Not || (self.halves[0].fin && self.halves[1].fin)
     }
 
     /// Whether no answer to a request will come.
     fn is_over(&self) -> bool {
         let exchange = &self.exchange;
-        self.reset || exchange.unbound || exchange.noticed || self.halves.iter().any(|one| one.fin)
+        let is_reset = self.reset != Reset::Not;
+        is_reset || exchange.unbound || exchange.noticed || self.halves.iter().any(|one| one.fin)
     }
 
     fn held(&self) -> usize {
@@ -274,9 +283,7 @@ impl Connections {
             syn: None,
             answered: false,
             data: false,
-            refused: false,
-            reset: false,
-            reset_by_server: false,
+            reset: Reset::Not,
             last_ns: segment.at.t_ns,
         };
         self.open.insert(key, Box::new(connection));
@@ -338,7 +345,7 @@ impl Connections {
 /// Whether a SYN begins another connection between the same ends; one that was refused is tried again with the same number.
 fn is_another(one: &Connection, segment: &Segment<'_>) -> bool {
     let same = one.syn.is_some_and(|(seq, _)| seq == segment.seq);
-    if one.refused {
+    if one.reset == Reset::Refused {
         return !same;
     }
     one.is_ended() || (one.syn.is_some() && !same)
@@ -355,12 +362,12 @@ fn sender(segment: &Segment<'_>) -> Side {
     if let Some(side) = ports::speaker(segment.payload) {
         return side;
     }
-    match segment.sender {
-        Sender::Client => Side::Client,
-        Sender::Server => Side::Server,
-        // The smaller port is the server's, as a rule.
-        Sender::Either if segment.to.port <= segment.from.port => Side::Client,
-        Sender::Either => Side::Server,
+    // The smaller port is the server's, as a rule.
+    let to_smaller = segment.sender == Sender::Either && segment.to.port <= segment.from.port;
+    if segment.sender == Sender::Client || to_smaller {
+        Side::Client
+    } else {
+        Side::Server
     }
 }
 
@@ -392,13 +399,16 @@ impl Connection {
             half.order.ends_at(end);
             half.fin = true;
         }
-        if segment.rst && !self.reset {
-            self.reset = true;
-            self.reset_by_server = side == Side::Server;
-            self.refused = self.reset_by_server && self.syn.is_some() && !self.answered;
+        if segment.rst && self.reset == Reset::Not {
+            self.reset = match side {
+                Side::Client => Reset::ByClient,
+                Side::Server if self.syn.is_some() && !self.answered => Reset::Refused,
+                Side::Server => Reset::ByServer,
+            };
         }
         // What a client says after its SYN follows an answer.
-        self.answered |= !self.refused && (side == Side::Server || !(segment.syn || segment.rst));
+        self.answered |=
+            self.reset != Reset::Refused && (side == Side::Server || !(segment.syn || segment.rst));
         if segment.rst || (segment.payload.is_empty() && segment.missing == 0) {
             return;
         }
@@ -555,21 +565,23 @@ impl Connection {
         if let Some(kind) = exchange.opaque {
             tallies.opaque[kind as usize] += 1;
         }
-        tallies.refused += u64::from(self.refused);
-        tallies.unanswered_syns += u64::from(self.syn.is_some() && !self.answered && !self.refused);
-        tallies.without_data +=
-            u64::from(self.syn.is_some() && self.answered && !self.refused && !self.data);
+        let refused = self.reset == Reset::Refused;
+        let tried = self.syn.is_some() && !refused;
+        tallies.refused += u64::from(refused);
+        tallies.unanswered_syns += u64::from(tried && !self.answered);
+        tallies.without_data += u64::from(tried && self.answered && !self.data);
         let readable = exchange.opaque.is_none() && exchange.messages > 0;
         let (binds, others) = (exchange.binds, exchange.others);
         let closed = ended || exchange.unbound;
         tallies.readable_authentications += if readable { u64::from(binds) } else { 0 };
         let habits = &mut tallies.habits;
         habits.readable += u64::from(readable);
-        habits.reset += u64::from(self.reset);
-        habits.reset_by_server += u64::from(self.reset_by_server && !self.refused);
+        habits.reset += u64::from(self.reset != Reset::Not);
+        habits.reset_by_server += u64::from(self.reset == Reset::ByServer);
         habits.open_at_end += u64::from(!ended);
         if readable && binds + others > 0 {
-            habits.without_unbind += u64::from(ended && !exchange.unbound && !self.reset_by_server);
+            habits.without_unbind +=
+                u64::from(ended && !exchange.unbound && self.reset != Reset::ByServer);
             habits.one_operation += u64::from(closed && binds <= 1 && others <= 1);
             habits.rebinding += u64::from(binds >= 2 && others > 0 && binds >= others);
         }

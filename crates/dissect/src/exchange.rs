@@ -7,7 +7,7 @@ use crate::message::{self, Answer, Kind, Message, Operation, Page, Side};
 use crate::packet::At;
 use crate::searches::{Scope, Search};
 use crate::tallies::{Asked, MOST_PENDING, Never, Opaque, TOGETHER, Tallies};
-use crate::tls::Handshake;
+use crate::tls::{Handshake, Progress};
 use crate::uses::Use;
 use assay_ldap::ber::Flaw;
 use assay_ldap::message::SearchRequest;
@@ -35,14 +35,23 @@ struct Pending {
     bytes: u64,
     /// How often messages of each side may have been lost before.
     lost: [u32; 2],
-    abandoned: bool,
-    /// It lasts until it is abandoned.
-    lasting: bool,
+    awaits: Awaits,
     asks_for_tls: bool,
+}
+
+/// What an operation waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Awaits {
+    Answer,
+    /// It lasts until it is abandoned.
+    End,
+    /// It was abandoned.
+    Nothing,
 }
 
 /// What is known of a connection's operations.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Exchange {
     pub opaque: Option<Opaque>,
     /// Whether the receivers of client's and server's bytes have more than the capture.
@@ -112,7 +121,7 @@ impl Exchange {
 
     fn left(&self, pending: &Pending, over: bool, last_ns: u64, tallies: &mut Tallies) {
         tallies.pending -= 1;
-        if pending.abandoned || pending.lasting {
+        if pending.awaits != Awaits::Answer {
             return;
         }
         if self.may_lack(Side::Server, pending) {
@@ -254,7 +263,7 @@ impl Messages for Hearing<'_> {
             exchange.handshake = Some(Box::default());
         }
         if let Some(handshake) = &mut exchange.handshake
-            && let Some(lasted_ns) = handshake.bytes(self.side, bytes, at)
+            && let Progress::Ended(lasted_ns) = handshake.bytes(self.side, bytes, at)
         {
             exchange.handshake = None;
             if let Some(ns) = lasted_ns {
@@ -299,8 +308,8 @@ impl Hearing<'_> {
     fn abandon(&mut self, message: &Message<'_>) {
         let id = message::abandoned_id(&message.content);
         if let Some(pending) = id.and_then(|id| self.exchange.pending.get_mut(&id)) {
-            self.tallies.abandoned += u64::from(!pending.abandoned);
-            pending.abandoned = true;
+            self.tallies.abandoned += u64::from(pending.awaits != Awaits::Nothing);
+            pending.awaits = Awaits::Nothing;
         }
     }
 
@@ -385,8 +394,7 @@ impl Hearing<'_> {
             entries: 0,
             bytes: 0,
             lost: exchange.lost,
-            abandoned: false,
-            lasting,
+            awaits: if lasting { Awaits::End } else { Awaits::Answer },
             asks_for_tls: kind == Kind::Extended && message::asks_for_tls(&message.content),
         };
         if let Some(former) = exchange.pending.insert(message.id, pending) {

@@ -243,6 +243,10 @@ impl Found for First {
 }
 
 /// What the link layer of a frame holds.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lives on the stack, for one frame"
+)]
 enum Sliced<'a> {
     Packet(LaxSlicedPacket<'a>),
     Inner(Inner<'a>),
@@ -651,6 +655,15 @@ mod tests {
     /// Number, payload, missing bytes, checksum.
     type Seen = (u32, Vec<u8>, u32, Sum);
 
+    struct All(Vec<Seen>);
+    impl Found for All {
+        fn segment(&mut self, one: &Segment<'_>) {
+            self.0
+                .push((one.seq, one.payload.to_vec(), one.missing, one.sum));
+        }
+        fn datagram(&mut self, _: At, _: Endpoint, _: Endpoint, _: &[u8]) {}
+    }
+
     fn seen(data: &[u8], wire_bytes: u32) -> (Content, Vec<Seen>) {
         let frame = Frame {
             link: Link::Ethernet,
@@ -659,14 +672,6 @@ mod tests {
             data,
             unsummed: false,
         };
-        struct All(Vec<Seen>);
-        impl Found for All {
-            fn segment(&mut self, one: &Segment<'_>) {
-                self.0
-                    .push((one.seq, one.payload.to_vec(), one.missing, one.sum));
-            }
-            fn datagram(&mut self, _: At, _: Endpoint, _: Endpoint, _: &[u8]) {}
-        }
         let mut found = All(Vec::new());
         let content = Layers::new(Ports::new([389], false)).read(&frame, &mut found);
         let found = found.0;

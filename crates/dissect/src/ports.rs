@@ -31,7 +31,11 @@ impl Ports {
 
     /// All of them.
     pub fn all() -> Self {
-        Self::new(0..=u16::MAX, false)
+        Self {
+            named: Box::new([u64::MAX; 1024]),
+            by_content: false,
+            found: HashSet::new(),
+        }
     }
 
     fn is_named(&self, port: u16) -> bool {

@@ -20,6 +20,14 @@ struct Direction {
     greeted: bool,
 }
 
+/// How far a handshake is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    GoesOn,
+    /// How long it took; None where its begin was not seen.
+    Ended(Option<u64>),
+}
+
 /// A handshake that goes on.
 #[derive(Default)]
 pub struct Handshake {
@@ -28,8 +36,8 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// Takes bytes of a side: the duration at its end, or that there is none.
-    pub fn bytes(&mut self, side: Side, mut data: &[u8], at: At) -> Option<Option<u64>> {
+    /// Takes bytes of a side.
+    pub fn bytes(&mut self, side: Side, mut data: &[u8], at: At) -> Progress {
         while !data.is_empty() {
             let one = &mut self.sides[side as usize];
             if one.left > 0 {
@@ -42,21 +50,22 @@ impl Handshake {
             one.head.extend_from_slice(&data[..room]);
             data = &data[room..];
             if one.head.len() < HEADER {
-                return None;
+                return Progress::GoesOn;
             }
             let head = std::mem::take(&mut one.head);
             one.left = usize::from(u16::from_be_bytes([head[3], head[4]]));
             if head[1] != 3 {
-                return Some(None);
+                return Progress::Ended(None);
             }
-            if let Some(ended) = self.record(head[0], side, at) {
-                return Some(ended);
+            let progress = self.record(head[0], side, at);
+            if progress != Progress::GoesOn {
+                return progress;
             }
         }
-        None
+        Progress::GoesOn
     }
 
-    fn record(&mut self, kind: u8, side: Side, at: At) -> Option<Option<u64>> {
+    fn record(&mut self, kind: u8, side: Side, at: At) -> Progress {
         let one = &mut self.sides[side as usize];
         match (kind, side) {
             (HANDSHAKE, Side::Client) if !one.greeted => {
@@ -65,12 +74,15 @@ impl Handshake {
             }
             (HANDSHAKE, _) => one.greeted = true,
             (CHANGE, _) => one.changed = true,
-            (DATA, _) if self.began.is_none() => return Some(None),
-            (DATA, Side::Client) => return Some(self.lasted(at)),
+            (DATA, _) if self.began.is_none() => return Progress::Ended(None),
+            (DATA, Side::Client) => return Progress::Ended(self.lasted(at)),
             _ => {}
         }
-        let changed = self.sides.iter().all(|one| one.changed);
-        changed.then(|| self.lasted(at))
+        if self.sides.iter().all(|one| one.changed) {
+            Progress::Ended(self.lasted(at))
+        } else {
+            Progress::GoesOn
+        }
     }
 
     fn lasted(&self, at: At) -> Option<u64> {
@@ -101,21 +113,22 @@ mod tests {
         for records in [&twelve[..], &resumed, &thirteen] {
             for size in [1, 3, 100] {
                 let mut handshake = Handshake::default();
-                let mut ended = None;
+                let mut progress = Progress::GoesOn;
                 for (number, (side, kind)) in records.iter().enumerate() {
                     for piece in record(*kind).chunks(size) {
-                        assert_eq!(ended, None);
+                        assert_eq!(progress, Progress::GoesOn);
                         let at = At::new(1_000 + number as u64, true, 0, 0);
-                        ended = ended.or(handshake.bytes(*side, piece, at));
-                        if ended.is_some() {
+                        progress = handshake.bytes(*side, piece, at);
+                        if progress != Progress::GoesOn {
                             break;
                         }
                     }
                 }
-                assert_eq!(ended, Some(Some(records.len() as u64 - 1)));
+                assert_eq!(progress, Progress::Ended(Some(records.len() as u64 - 1)));
             }
         }
         let mut late = Handshake::default();
-        assert_eq!(late.bytes(Server, &record(23), At::default()), Some(None));
+        let progress = late.bytes(Server, &record(23), At::default());
+        assert_eq!(progress, Progress::Ended(None));
     }
 }

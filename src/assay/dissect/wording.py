@@ -436,8 +436,9 @@ def _network(found: Dissection) -> Iterator[str]:
     if found.count("backwards"):
         earlier = counted(found.count("backwards"), "frame")
         yield f"{earlier} earlier than one before it: {found.count('reordered'):,} put in order of time."
-        if found.count("reordered") < found.count("backwards"):
-            yield "The others acknowledge what they are earlier than: two clocks disagree."
+        if behind := found.count("backwards") - found.count("reordered"):
+            reasons = "come too late for that (reordercap sorts a file), or acknowledge a later frame: two clocks"
+            yield f"{behind:,} of them {reasons}."
     if found.count("retransmitted") or found.count("out_of_order"):
         late = f"{found.count('out_of_order'):,} out of order"
         yield f"{counted(found.count('retransmitted'), 'segment')} retransmitted, {late}."

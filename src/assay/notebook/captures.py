@@ -31,6 +31,11 @@ COLUMNS: Mapping[str, str] = {
         "capture VARCHAR, client VARCHAR, connections BIGINT, operations BIGINT, answered BIGINT, answer_bytes BIGINT, "
         "response_sum_ns BIGINT, response_max_ns BIGINT, requests JSON"
     ),
+    "ldap_uses": (
+        "capture VARCHAR, client VARCHAR, operation VARCHAR, filter VARCHAR, code BIGINT, count BIGINT, entries BIGINT, "
+        "timed BIGINT, response_sum_ns BIGINT, response_max_ns BIGINT"
+    ),
+    "ldap_binds": "capture VARCHAR, client VARCHAR, mechanism VARCHAR, layer VARCHAR, binds BIGINT, failed BIGINT",
 }
 
 
@@ -88,8 +93,17 @@ def _clients(values: Mapping[str, Any]) -> Iterator[Row]:
         )
 
 
+def _named(table: str) -> Callable[[Mapping[str, Any]], Iterator[Row]]:
+    """Return the rows whose columns have the names in the result; a capture that was kept before has none."""
+    names = [column.split()[0] for column in COLUMNS[table].split(", ")[1:]]
+    field = table.removeprefix("ldap_")
+    return lambda values: (tuple(one[name] for name in names) for one in values.get(field, ()))
+
+
 ROWS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[Row]]] = {
     "ldap_operations": _operations,
     "ldap_filters": _filters,
     "ldap_clients": _clients,
+    "ldap_uses": _named("ldap_uses"),
+    "ldap_binds": _named("ldap_binds"),
 }

@@ -19,8 +19,14 @@ struct Held {
     frame: Frame<'static>,
     from: usize,
     length: usize,
-    /// Its segment, once it was looked at.
-    seen: Option<Option<Seen>>,
+    seen: Looked,
+}
+
+/// The segment of a frame that is held, once it was looked for.
+#[derive(Clone, Copy)]
+enum Looked {
+    NotYet,
+    For(Option<Seen>),
 }
 
 /// The window.
@@ -116,19 +122,22 @@ impl<'r> InTime<'r> {
                 }
                 at = before;
             }
-            self.receiver.went_back(at < self.held.len());
+            let in_order = at < self.held.len() && order_ns >= self.last_ns;
+            self.receiver.went_back(in_order);
         }
         self.hold(at, order_ns, frame);
     }
 
     fn seen(&mut self, at: usize) -> Option<Seen> {
         let held = &mut self.held[at];
-        if held.seen.is_none() {
-            let data = &self.bytes[held.from..held.from + held.length];
-            let frame = Frame { data, ..held.frame };
-            held.seen = Some(self.layers.seen(&frame));
+        if let Looked::For(seen) = held.seen {
+            return seen;
         }
-        held.seen.flatten()
+        let data = &self.bytes[held.from..held.from + held.length];
+        let frame = Frame { data, ..held.frame };
+        let seen = self.layers.seen(&frame);
+        held.seen = Looked::For(seen);
+        seen
     }
 
     fn hold(&mut self, at: usize, order_ns: u64, frame: &Frame<'_>) {
@@ -146,7 +155,7 @@ impl<'r> InTime<'r> {
             },
             from,
             length,
-            seen: None,
+            seen: Looked::NotYet,
         };
         if at == self.held.len() {
             self.held.push_back(held);

@@ -46,8 +46,13 @@ pub enum Link {
 impl Link {
     fn number(self) -> u32 {
         match self {
-            Self::Vlan | Self::DoubleVlan | Self::Vxlan | Self::Gre | Self::Erspan => 1,
-            Self::Mpls | Self::Pppoe => 1,
+            Self::Vlan
+            | Self::DoubleVlan
+            | Self::Vxlan
+            | Self::Gre
+            | Self::Erspan
+            | Self::Mpls
+            | Self::Pppoe => 1,
             other => other as u32,
         }
     }
