@@ -4,7 +4,9 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
+import subprocess
 import time
 
 import pytest
@@ -221,3 +223,93 @@ def test_a_host_that_is_cut_off_is_lost_with_its_lease_and_named(bench, fleet):
     assert run["outcome"] == "partial"
     assert [client["host"] for client in run["phases"][0]["clients"]] == ["c.1"]
     assert clients_of(fleet[1]) == [], "its own lease has ended there, too"
+
+
+def test_a_number_of_hosts_as_the_factor_compares_what_took_part(bench, fleet):
+    """One host against two of three: the others' addresses are facts of no run, and neither arm has another machine."""
+    file = bench.write(line(list(fleet)), observers='"cpu", "clock", "environment"')
+    file.write_text(file.read_text().replace("repeats = 1", 'repeats = 2\ncompare = "hosts"') + "[factors]\nhosts = [1, 2]\n")
+    done = bench.run("run", "t.toml")
+    assert done.returncode in (0, 4), done.stderr
+    told = [json.loads(path.read_text()) for path in bench.home.glob("lab/*/trials/*/*/facts.json")]
+    assert {frozenset(fact["host"] for fact in one["facts"]) - {"local"} for one in told} == {
+        frozenset({"c.1"}),
+        frozenset({"c.1", "c.2"}),
+    }
+    assert "C01" not in done.stdout, done.stdout
+    assert "C05" not in done.stdout, done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("slapd"), reason="needs slapd")
+def test_a_directory_server_made_on_a_far_host_starts(bench, fleet):
+    hosts = "\n".join(
+        f'{name} = {{ via = "ssh", address = "{fleet[at].address}", {more} = true }}'
+        for at, (name, more) in enumerate({"s": "engine", "w": "load"}.items())
+    )
+    server = f'kind = "ldap_openldap"\nhost = "s"\naddress = "{fleet[0].address}"\nentries = 200'
+    text = bench.write(hosts).read_text()
+    text = re.sub(r'kind = "directory"\npath = .*\n', f"{server}\n", text).replace("null.ops_per_s", "search.ops_per_s")
+    load = 'kind = "ldap_load"\nmix = ["search 1"]\nattributes = ["uid"]\nduration = "0.5 s"\n'
+    (bench.home / "t.toml").write_text(re.sub(r'kind = "null"\nthink = .*\nduration = .*\n', load, text))
+    done = bench.run("run", "t.toml")
+    (run,) = bench.runs()
+    assert run["outcome"] == "finished", done.stderr
+
+
+STREAM = """
+title = "One of two links"
+question = "How fast?"
+repeats = 1
+[hosts]
+s = {{ via = "ssh", address = "{server}", engine = true }}
+c = {{ via = "ssh", address = "{load}", load = true }}
+[targets.wire]
+kind = "socket"
+host = "s"
+address = "{server}"
+[workloads.w]
+kind = "net_stream"
+duration = "3 s"
+[measures]
+"w.send.bytes_per_s" = {{ claim = {{ path = "wire" }} }}
+"""
+BY_MARK = """
+nft add table ip r
+nft add chain ip r out '{{ type route hook output priority mangle; }}'
+nft add rule ip r out ip daddr {server} tcp dport != 22 meta mark set 1
+ip rule add fwmark 1 lookup 100
+ip route add {server} via {control} dev eth1 table 100
+"""
+
+
+@pytest.mark.skipif(not shutil.which("nft"), reason="needs nft")
+def test_a_link_that_carries_none_of_the_bytes_is_not_measured_by_its_name(far, tmp_path):
+    """The route to the server names eth0; a mark sends each segment over eth1, as a VRF or a policy does."""
+    fleet = far(2, control=True)
+    server, load = fleet
+    bench = OnFleet(tmp_path, fleet.home)
+    (bench.home / "t.toml").write_text(STREAM.format(server=server.address, load=load.address))
+    for machine in fleet:
+        machine.shape("40mbit")
+        machine.run("sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0")
+    assert "INVALID" not in (done := bench.run("run", "t.toml")).stdout, done.stdout
+    load.run("sh", "-ec", BY_MARK.format(server=server.address, control=server.control))
+    done = bench.run("run", "t.toml", "--lab", "other")
+    assert "INVALID" in done.stdout, done.stdout
+    assert "traffic outside eth0" in done.stdout, done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("iperf3"), reason="needs iperf3")
+def test_another_program_on_the_link_of_the_load_is_a_neighbour(far, tmp_path):
+    fleet = far(2)
+    server, load = fleet
+    bench = OnFleet(tmp_path, fleet.home)
+    (bench.home / "t.toml").write_text(STREAM.format(server=server.address, load=load.address))
+    server.shape("40mbit")
+    with contextlib.ExitStack() as ends:
+        for machine, words in ((server, ("-s", "-1")), (load, ("-c", server.address, "-P", "3", "-t", "25"))):
+            program = ends.enter_context(machine.start("iperf3", *words, "-p", "5999", stdout=subprocess.DEVNULL))
+            ends.callback(program.kill)
+            time.sleep(0.5)
+        done = bench.run("run", "t.toml")
+    assert re.search(r"N03 .*that passed eth0", done.stdout), done.stdout

@@ -1,6 +1,7 @@
 """Observers at the edges and between: in order of time, without drift, and never at the cost of the run."""
 
 import threading
+import time
 from collections import Counter
 
 from hypothesis import given
@@ -195,3 +196,27 @@ def test_the_longest_gap_is_under_the_clock_and_in_thousandths_of_the_interval()
     looks = [look(Edge.QUIET, 0), look(Edge.ARMED, 9), look(Edge.POLL, 10), look(Edge.POLL, 13.5), look(Edge.LAST, 14)]
     assert sampler.longest_gap([*looks, look(Edge.DRAINED, 99)], 1.0) == 3500
     assert sampler.longest_gap([], 1.0) == 0
+
+
+def test_looks_never_overlap_so_no_counter_seems_to_fall():
+    """An edge that comes while a poll is under way waits for it: what began first has also read first."""
+    count, inside, begun = [0], [], threading.Event()
+
+    def read(host, subject):
+        count[0] += 1
+        inside.append(count[0])
+        begun.set()
+        time.sleep(0.05)
+        value = count[0]
+        inside.append(value)
+        return {"n": value}
+
+    watch = Sampler(HOST, [observer("o", read, every_s=0.02)], Subject())
+    watch.start()
+    begun.wait(5)
+    watch.edge(Edge.LAST)
+    watch.stop()
+    watch.seen("p", 0)
+    assert inside[::2] == inside[1::2], "no look began while another one was under way"
+    numbers = [look.raw["n"] for look in LOOKS["o"]]
+    assert numbers == sorted(set(numbers))

@@ -70,3 +70,35 @@ end() { # NAMESPACE INTERFACE ADDRESS
 }
 near() { ip netns exec near "$@"; }
 on_far() { start ip netns exec far "$@"; }
+
+# web STATUS: a server on port 8931 that answers every request with this status
+web() { start python3 "$CASEBOOK/answers.py" 8931 "$1"; }
+
+# directory [LINE]: an OpenLDAP server with 5,000 people on port 3899; LINE is of its access control
+directory() {
+	mkdir db
+	assay ldif --entries 5000 --out people.ldif > ldif.txt 2>&1
+	{
+		for one in core cosine inetorgperson nis; do echo "include /etc/ldap/schema/$one.schema"; done
+		printf 'modulepath /usr/lib/ldap\nmoduleload back_mdb\nsizelimit unlimited\ndatabase mdb\nsuffix "dc=example,dc=com"\n'
+		printf 'rootdn "cn=admin,dc=example,dc=com"\nrootpw secret\ndirectory %s/db\nmaxsize 268435456\n' "$CASE"
+		printf 'index objectClass eq\nindex uid eq,sub\n%s\naccess to * by * read\n' "${1:-}"
+	} > slapd.conf
+	slapadd -q -f slapd.conf -l people.ldif
+	start slapd -f slapd.conf -h ldap://127.0.0.1:3899 -d 0
+}
+
+# Reports of tools with these figures, as their threads print them
+wrk_report() { # REQUESTS SECONDS RATE FAILED
+	printf 'Running %ss test @ http://10.0.0.1/\n  8 threads and 64 connections\n  Thread Stats   Avg      Stdev     Max   +/- Stdev\n' "${2%.*}"
+	printf '    Latency    53.39ms   30.83ms 371.49ms   76.14%%\n    Req/Sec   138.09     57.56   490.00     68.50%%\n'
+	printf '  %s requests in %ss, 4.52MB read\n%sRequests/sec:   %s\n' "$1" "$2" "$4" "$3"
+}
+db_bench_report() { # MICROS RATE SECONDS MB FOUND
+	echo "readrandom   :       $1 micros/op $2 ops/sec $3 seconds 100000 operations;   $4 MB/s ($5 of 100000 found)"
+}
+iperf3_report() { # MBYTES MBITS LOST
+	printf 'Connecting to host 10.0.0.1, port 5201\n[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams\n'
+	printf '[  5]   0.00-10.00  sec   358 MBytes   300 Mbits/sec  0.000 ms  0/268222 (0%%)  sender\n'
+	printf '[  5]   0.00-10.07  sec   %s MBytes  %s Mbits/sec  0.142 ms  %s  receiver\n\niperf Done.\n' "$1" "$2" "$3"
+}

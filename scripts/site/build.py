@@ -32,6 +32,7 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Start", ("README.md", "docs/tutorial.md", "docs/concepts.md", "docs/howto/read-a-report.md")),
     ("Tasks", ("docs/howto/",)),
     ("Reference", ("docs/",)),
+    ("Casebook", ("docs/casebook/",)),
     ("Targets", ("docs/targets/",)),
     ("Workloads", ("docs/workloads/",)),
     ("Observers", ("docs/observers/",)),

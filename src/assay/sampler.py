@@ -134,6 +134,8 @@ class Sampler:
         self._cpu: dict[str, list[tuple[int, int]]] = {ABSOLUTE: []}
         self._spent_ns = 0
         self._mutex = threading.Lock()
+        self._looking = threading.RLock()
+        """Held during a look: of two that overlap, the one that began first may have read a counter last."""
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -152,7 +154,7 @@ class Sampler:
                 self._fail(observer, error)
 
     def edge(self, edge: Edge) -> None:
-        """Every observer looks now."""
+        """Every observer looks now, after a poll that has begun."""
         if self._host.far:
             self._look_far(self._observers, edge)
             return
@@ -204,6 +206,10 @@ class Sampler:
         return Seen(evidence=evidence, gaps=self._gaps())
 
     def _look(self, observer: Observer, edge: Edge) -> None:
+        with self._looking:
+            self._look_alone(observer, edge)
+
+    def _look_alone(self, observer: Observer, edge: Edge) -> None:
         cpu_ns = used_ns()
         try:
             at_ns = self._host.monotonic_ns()
@@ -218,10 +224,11 @@ class Sampler:
         self._keep({observer.name: raw}, edge, (at_ns, took_ns), spent_ns)
 
     def _look_far(self, observers: Sequence[Observer], edge: Edge) -> None:
-        self._look_together([one for one in observers if not one.alone], edge)
-        for observer in observers:
-            if observer.alone:
-                self._look(observer, edge)
+        with self._looking:
+            self._look_together([one for one in observers if not one.alone], edge)
+            for observer in observers:
+                if observer.alone:
+                    self._look(observer, edge)
 
     def _look_together(self, observers: Sequence[Observer], edge: Edge) -> None:
         """On a host that is far the observers share a look: what they read is then asked in one exchange."""

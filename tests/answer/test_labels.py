@@ -42,6 +42,24 @@ def test_flush_and_drain_are_named_apart_with_the_figure_without_them():
     assert label.general == bare.general
 
 
+def test_a_figure_of_one_run_is_not_put_beside_a_mean():
+    """One run of five is the worst: its drain, and its rate without, are not those of the mean."""
+    label = Label(nature=Nature.STABLE_MEDIA, operation="write", drain_ns=304e6, undrained=402e6)
+    worst = verdict(label)
+    assert "402 MB/s" in labels.of_several([worst])
+    assert labels.of_several([worst], runs=5) == "writes on stable media, drain charged"
+    other = verdict(replace(label, drain_ns=145e6, undrained=620e6))
+    assert labels.of_several([worst, other]) == "writes on stable media, drain charged"
+
+
+def test_what_is_unverified_has_the_rule_as_its_reason_that_the_claim_needs():
+    open_ = replace(made.finding("run:0001/1", State.UNVERIFIED), rule="D02", statement="Flushes cannot be separated.")
+    idle = replace(made.finding("run:0001/1", State.FAIL), rule="L07", relabel="workers idle", detail="11.4 % of the time")
+    label = Label(nature=Nature.UNVERIFIED, operation="write", lacking=("D02",), because=("L07",))
+    told = labels.parts(verdict(label, (open_, idle)))
+    assert told[1:3] == ("unverified (D02): flushes cannot be separated", "workers idle")
+
+
 def test_what_all_runs_have_in_common_comes_before_the_figures_of_one():
     noise = replace(made.finding("run:0001/1", State.FAIL), rule="N03", short="foreign activity")
     label = Label(nature=Nature.AS_SEEN, operation="create")

@@ -96,6 +96,7 @@ class Seen:
     hole_bytes: int | None = None
     unwritten_bytes: int = 0
     encoded_bytes: int = 0
+    image_hole_bytes: int | None = None
     cached_bytes: tuple[int, int] | None = None
     backing_cached_bytes: tuple[int, int] | None = None
     inodes: tuple[int, int] | None = None
@@ -310,6 +311,9 @@ def series_of(made: Made) -> list[Series]:
         ("page_cache", "path:/f", "cached_bytes", seen.cached_bytes),
         ("page_cache", "path:/f", "file_bytes", seen.cached_bytes and (made.file_bytes, made.file_bytes)),
         ("page_cache", "backing:/i", "cached_bytes", seen.backing_cached_bytes),
+        ("extents", "backing:/i", "hole_bytes", seen.image_hole_bytes is not None and (seen.image_hole_bytes,)),
+        ("extents", "backing:/i", "unwritten_bytes", seen.image_hole_bytes is not None and (0,)),
+        ("extents", "backing:/i", "file_bytes", seen.image_hole_bytes is not None and (made.file_bytes,)),
         ("extents", "path:/f", "hole_bytes", extents and (seen.hole_bytes,)),
         ("extents", "path:/f", "unwritten_bytes", extents and (seen.unwritten_bytes,)),
         ("extents", "path:/f", "encoded_bytes", extents and (seen.encoded_bytes,)),

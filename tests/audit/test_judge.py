@@ -15,6 +15,8 @@ from assay.records import (
     Conclusion,
     Direction,
     Durability,
+    Exclusion,
+    ExclusionReason,
     Fact,
     FactClass,
     Judged,
@@ -265,7 +267,9 @@ def test_comparison_is_as_bad_as_the_runs_in_it():
 
 
 def test_excluded_runs_do_not_count():
-    (verdict,) = compared(but(COLD_DEVICE, storage_bytes=0), excluded={"0002/1": "INVALID"}).values()
+    (verdict,) = compared(
+        but(COLD_DEVICE, storage_bytes=0), excluded={"0002/1": Exclusion(reason=ExclusionReason.INVALID)}
+    ).values()
     assert "INVALID" not in labels.label(verdict)
 
 
@@ -299,3 +303,11 @@ def test_what_could_not_be_verified_still_bounds_the_figure():
     verdict = judged(made)
     assert verdict.state is VerdictState.UNVERIFIED
     assert (verdict.bound.low, verdict.bound.high) == (pytest.approx(25.6 * MIB), 512 * MIB)
+
+
+def test_of_what_has_no_value_nothing_is_confirmed():
+    told = Made(operation="write", figure="bytes_per_s", claim=Claim(), values={"write.elapsed_ns": 1e9})
+    found = judged(told)
+    assert (found.value, found.state) == (None, VerdictState.UNVERIFIED)
+    assert "no bytes_per_s of write" in labels.label(found)
+    assert judged(replace(told, values={"write.bytes_per_s": 2.0e6})).value == 2.0e6

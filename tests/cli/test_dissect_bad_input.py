@@ -14,8 +14,8 @@ INSTEAD = {
     "a.json": (b'{"frames": 3}\n', "JSON text"),
     "a.ldif": (b"dn: dc=example\nobjectClass: top\n", "LDIF text"),
     "program": (b"\x7fELF\x02\x01\x01" + bytes(60), "a program"),
-    "a.gz": (b"\x1f\x8b\x08\0" + bytes(30), "data packed by gzip: unpack it first"),
-    "a.zst": (b"\x28\xb5\x2f\xfd" + bytes(30), "data packed by zstd: unpack it first"),
+    "a.gz": (b"\x1f\x8b\x08\0" + bytes(30), "data packed by gzip that are no capture"),
+    "a.zst": (b"\x28\xb5\x2f\xfd" + bytes(30), "data packed by zstd that are no capture"),
     "a.xz": (b"\xfd7zXZ\0" + bytes(30), "data packed by xz: unpack it first"),
     "a.bz2": (b"BZh91AY&SY" + bytes(30), "data packed by bzip2: unpack it first"),
     "a.zip": (b"PK\x03\x04" + bytes(30), "data packed by zip: unpack it first"),
@@ -67,13 +67,20 @@ def test_a_file_is_read_to_where_it_is_cut_or_damaged_and_without_frames_says_so
 
 
 def test_without_ldap_the_ports_are_named_with_the_option(bench, tmp_path):
-    frames = the_frames(made.Connection(server_port=1389))
+    hello = b"\x16\x03\x01\x00\x10" + bytes(16)
+    connection = made.Connection(server_port=1389)
+    connection.open(made.START_NS)
+    for number in range(4):
+        connection.send(made.START_NS + (number + 1) * made.MS, number % 2, hello)
+    frames = made.frames(connection.packets)
     (tmp_path / "other.pcap").write_bytes(made.pcap(frames))
     first = bench.run("dissect", "other.pcap").stdout.splitlines()[0]
     assert first.startswith("No LDAP in ")
     assert f"1389 ({len(frames)} frames)" in first
     assert "--port" in first
-    assert bench.run("dissect", "other.pcap", "--port", "1389").stdout.startswith("13 operations")
+    assert "1 connection encrypted by TLS" in bench.run("dissect", "other.pcap", "--port", "1389").stdout.splitlines()[0]
+    (tmp_path / "clear.pcap").write_bytes(made.pcap(the_frames(made.Connection(server_port=1389))))
+    assert bench.run("dissect", "clear.pcap").stdout.startswith("13 operations")
 
 
 def test_every_mistake_of_a_call_at_once(bench, tmp_path, subtests):

@@ -13,14 +13,15 @@ from assay.notebook.store import Store
 from stage import notebook_records as made
 from stage.assay_process import COMMAND, Bench
 from stage.cli_notebook import phases
+from stage.rows import each
 
 
-def executed(lab, rate, day, title="Ext4 or xfs?"):
-    """A notebook in which the experiment ran on a day."""
+def executed(lab, rate, day, title="Ext4 or xfs?", spread=1):
+    """A notebook in which the experiment ran on a day; `spread` thousandths of the rate lie between two blocks."""
     asked = made.experiment(title=title, levels=("ext4",))
     with Store.create(lab, asked, made.plan(asked), made.TEXT) as kept:
         for trial in kept.plan.trials:
-            run = made.run(trial, phases=phases(rate * (1 + trial.block / 1000)))
+            run = made.run(trial, phases=phases(rate * (1 + spread * trial.block / 1000)))
 
             kept.add(replace(run, started_utc=f"2026-01-{day:02d}T01:00:{trial.block:02d}+00:00"), made.observations(round(rate)))
 
@@ -60,6 +61,25 @@ def test_before_it_nothing_is_worse(bench):
     assert [one["measure"] for one in json.loads((bench.home / "told.json").read_text())["series"]] == [made.RATE]
 
 
+@each(
+    "rates now spread status",
+    ((1000, 1000, 100), 100, 1, 4),  # ten times slower
+    ((1000, 1000, 1010), 1010, 1, 0),
+    ((1000, 1000, 940), 940, 40, 0),  # 6 % less, and the intervals overlap
+    ((1000, 1000, 400), 400, 900, 4),  # their intervals overlap, too, but nothing twice as bad is green
+)
+def test_with_few_executions_the_intervals_of_two_decide(tmp_path, rates, now, spread, status):
+    bench = Bench(tmp_path)
+    for day, rate in enumerate(rates, start=1):
+        executed(tmp_path / "history" / f"c{day}", rate, day, spread=spread)
+    done = bench.run("history", *labs(bench, 3), "--gate", "--measure", made.RATE, "--json=told.json")
+    (rate,) = json.loads((bench.home / "told.json").read_text())["series"]
+    assert done.returncode == status, done.stdout
+    assert rate["ratio"] == pytest.approx(now / rates[0], rel=0.05)
+    assert "3 of 6" in done.stdout
+    assert rate["undecided"] == (spread > 1)
+
+
 def test_a_level_that_is_accepted_is_the_good_one(bench):
     told = bench.run("history", *labs(bench), "--good=c7", "--json", "--measure", made.RATE)
     assert json.loads(told.stdout)["good"] == "c7"
@@ -89,5 +109,5 @@ def test_the_job_of_the_manual_runs(tmp_path):
     first, second = (call(env=Bench(tmp_path).environment()) for _ in range(2))
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     assert "is the first execution: there is nothing yet to compare it with" in first.stdout
-    assert re.search(r"(No figure is|figures? (is|are)) worse in \S+-abc than in ", second.stdout)
+    assert re.search(r"(No figure is (known to be )?worse|figures? (is|are) worse|looks worse) .*\S+-abc", second.stdout)
     assert (tmp_path / "history.html").exists()

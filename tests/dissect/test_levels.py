@@ -47,5 +47,5 @@ def test_a_limit_is_a_time(text):
 )
 def test_the_exact_count_decides(figure, n, slower, state):
     level = ServiceLevel(text="x", operation="search", figure=figure, limit_ns=5)
-    (result,) = levels.judged([level], found(search=n, limits=[{"operation": "search", "ns": 5, "slower": slower}]))
+    (result,) = levels.judged([level], found(search=n, limits=[{"operation": "search", "ns": 5, "n": n, "slower": slower}]))
     assert (result.state, result.n) == (state, n)

@@ -10,6 +10,7 @@ from assay.dissect import profile
 from assay.errors import UsageError
 from assay.experiment import read
 from assay.settings import searches
+from assay.settings.load import stages
 from stage.ldap_results import found, operation, searched, used
 from stage.rows import each
 
@@ -35,7 +36,8 @@ def loaded(captured, attributes=False):
 
 
 def test_the_mix_and_the_shapes_are_there():
-    made = found(filters=FILTERS, operations=[operation("search", 90), operation("modify", 10), operation("bind", 4)])
+    kinds = [operation("search", 90), operation("modify", 10), operation("bind", 4)]
+    made = found(filters=FILTERS, operations=kinds, authentications=4)
     text = profile.toml(made, attributes=True)
     whole = tomllib.loads(text)
     read, load = whole["profile"], whole["workloads"]["captured"]
@@ -110,7 +112,8 @@ def test_every_load_is_one_that_an_experiment_takes(open_at_once, binds, wants, 
     made = found()
     captured = found(
         operations=[operation("search", 90), operation("modify", 10), *([operation("bind", binds)] if binds else [])],
-        profile={**made.values["profile"], **wants},
+        profile={**made.values["profile"], **wants, "authentications": binds},
+        authentications=binds,
         habits={**made.values["habits"], "open_at_once": open_at_once},
     )
     load = profile.toml(captured, attributes=attributes).partition("\n[profile]")[0]
@@ -118,6 +121,25 @@ def test_every_load_is_one_that_an_experiment_takes(open_at_once, binds, wants, 
     assert knobs["bind"] == {0: "never", 4: "once", 200: "each"}[binds]
     assert knobs["depth"] == (1 if binds == 200 else min(1024, round(captured.values["profile"]["depth_sum"] / (100 + binds))))
     assert len(searches.searches(knobs)) == (10 if "searches" in wants else 1)
+
+
+YEAR_NS = 31_557_600 * 10**9
+
+
+@each(
+    "interval_ns counts",
+    (2**30 * 10**6, [0, 3, 0, 1]),
+    (YEAR_NS // 60, [1] * 60),
+    (2**20 * 10**6, [0] * 9 + [7]),
+    (2**22, [50_000] * 1024),
+    (10**6, [1]),
+)
+def test_every_schedule_is_one_that_an_experiment_takes_with_all_operations(interval_ns, counts):
+    made = found()
+    timeline = {**made.values["timeline"], "interval_ns": interval_ns, "requests": {"search": counts}}
+    load = profile.toml(found(timeline=timeline, start_ns=0, end_ns=interval_ns * len(counts)), attributes=False)
+    knobs = experiment(load.partition("\n[profile]")[0])
+    assert round(sum(one.operations for one in stages(knobs))) == sum(counts)
 
 
 def test_searches_keep_filter_scope_attributes_entries_misses_and_size_limit():

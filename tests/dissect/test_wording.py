@@ -12,6 +12,15 @@ def test_the_answer_has_the_operations_and_their_time():
     assert text == "100 operations in 10 s (10/s): 1 client, 2 connections; search p50 1 ms, p99 5 ms."
 
 
+@each("years rate", (0, "10/s"), (30, "0.381/h"), (30_000, "0.00913/day"))
+def test_a_rate_is_given_over_a_time_in_which_it_is_a_number(years, rate):
+    second_ns = 10**9
+    text = wording.answer(
+        found(start_ns=0, end_ns=years * 365 * 86_400 * second_ns or 10 * second_ns, search=100_000 if years else 100)
+    )
+    assert f"({rate})" in text
+
+
 @each("name", *result.LOSSES)
 def test_a_loss_makes_a_lower_bound_and_is_named(name):
     lossy = found(**{name: 3})
@@ -25,12 +34,12 @@ def test_damage_makes_a_lower_bound_and_ports_are_named_without_ldap():
     lossy = found(files=[{"path": "a.pcap", "format": "pcap", "frames": 12, "ended": ended}])
     assert not lossy.complete
     assert "a.pcap: 12 frames read, up to byte 4,711: the file ends inside a frame." in wording.remarks(lossy)[0]
-    empty = found(search=0, frames=50, messages=0, ports=[{"port": 1389, "frames": 40}])
+    empty = found(search=0, frames=50, messages=0, connections=0, ports=[{"port": 1389, "frames": 40}])
     assert "TCP ports seen: 1389 (40 frames)" in wording.answer(empty)
     assert "--port" in wording.answer(empty)
     assert wording.answer(found(search=0, frames=0, messages=0)) == "No frames."
-    opaque = found(search=0, messages=0, opaque_connections=2, opaque_bytes=5000)
-    assert "2 connections encrypted" in wording.answer(opaque)
+    opaque = found(search=0, frames=9, messages=0, opaque_connections=2, opaque={**found().values["opaque"], "ldaps": 2})
+    assert "2 connections encrypted by TLS" in wording.answer(opaque)
 
 
 def test_slow_filters_with_few_entries_are_candidates():
@@ -51,7 +60,7 @@ def test_the_terminal_has_at_most_40_lines_whatever_it_tells():
         operations=kinds,
         filters=[used(f"(a{number}=?)", 9) for number in range(30)],
         clients=[client(f"10.0.0.{number}", 9) for number in range(30)],
-        limits=[{"operation": None, "ns": 5, "slower": 1}],
+        limits=[{"operation": None, "ns": 5, "n": 9, "slower": 1}],
         **everything,
     )
     resolved = verb.resolve(verb.CaptureWords(files=("x",), levels=("all p99 <= 5 ms",), link="1GbE"), verb.CaptureOutputs())
@@ -60,7 +69,7 @@ def test_the_terminal_has_at_most_40_lines_whatever_it_tells():
     assert "1GbE" in text
     assert "not met" in text or "met" in text
     texts = [f"search p99 <= {20 if number < 45 else 1} ms" for number in range(50)]
-    made = found(limits=[{"operation": "search", "ns": 1, "slower": 0 if "20" in text else 60} for text in texts])
+    made = found(limits=[{"operation": "search", "ns": 1, "n": 100, "slower": 0 if "20" in text else 60} for text in texts])
     resolved = verb.resolve(verb.CaptureWords(files=("x",), levels=texts), verb.CaptureOutputs())
     judged = levels.judged(resolved.levels, made)
     lines = verb.text(made, resolved, judged).split("\n")

@@ -244,3 +244,25 @@ def test_one_factor_is_no_design_and_many_are_screened() -> None:
     many = "[factors]\n" + "".join(f'"w.variables.f{place}" = ["a", "b"]\n' for place in range(20))
     experiment = read.parse(HEAD + 'design = "screening"\nrepeats = 3\n' + command + many, "x.toml")
     assert len(planning.plan(experiment).trials) == 24 * 3
+
+
+def test_a_figure_that_a_command_never_gives_is_refused() -> None:
+    text = (
+        HEAD + '[targets.here]\nkind = "directory"\npath = "."\n[workloads.w]\nkind = "command"\nargv = ["true"]\n{parse}'
+        '[measures]\n"w.{figure}" = {{}}\n'
+    )
+    regex = 'parse = "regex"\npattern = "(.*)"\nunit = "MB/s"\n'
+    for figure, parse, refused in (
+        ("command.bytes", "", True),
+        ("command.bytes_per_s", "", True),
+        ("command.elapsed_ns", "", False),
+        ("read.bytes", regex, True),
+        ("read.bytes_per_s", regex, False),
+        ("read.bytes", 'parse = "fio_json"\n', False),
+    ):
+        whole = text.format(figure=figure, parse=parse)
+        if refused:
+            (wrong,) = mistakes(whole)
+            assert "no bytes" in wrong.found, figure
+        else:
+            read.parse(whole, "x.toml")

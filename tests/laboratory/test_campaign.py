@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from assay.laboratory.campaign import RepeatBudget, spoiled_by_noise
-from assay.records import Severity, State
+from assay.laboratory.campaign import RepeatBudget, spoiled_by_noise, spoilers
+from assay.records import Outcome, Severity, State
 from stage import notebook_records as made
 from stage.rows import each
 
@@ -29,3 +29,15 @@ def test_only_what_a_repeat_can_mend_is_repeated():
     assert spoiled_by_noise((noisy,)) == ("N02",)
     lie = replace(noisy.findings[0], rule="T01", part="tier", state=State.FAIL, severity=Severity.INVALIDATES)
     assert spoiled_by_noise((replace(noisy, findings=(*noisy.findings, lie)),)) == ()
+
+
+@each(
+    "outcome late again",
+    (Outcome.PARTIAL, True, True),
+    (Outcome.PARTIAL, False, False),  # a client was lost, or an event did not happen
+    (Outcome.FAILED, False, False),
+    (Outcome.FINISHED, False, False),
+)
+def test_a_partial_run_of_which_a_client_waited_for_a_cpu_is_repeated(outcome, late, again):
+    run = made.run(made.plan(made.experiment(), 1).trials[0], outcome=outcome)
+    assert bool(spoilers(replace(run, started_late=late), ())) is again

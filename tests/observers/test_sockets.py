@@ -30,11 +30,12 @@ def test_peers_of_own_sockets_alone_and_the_way_that_leads_out_farthest():
     assert list(peers_in(TABLE, {"11", "12"})) == ["127.0.0.1"]
     assert list(peers_in(TABLE, {"13"})) == ["192.168.0.9"]
     assert list(peers_in("", {"13"})) == []
-    found = seen({}, {"ways": {"127.0.0.53": ["lo", "loopback"]}}, {"ways": {"192.0.2.9": ["eth0", "physical"]}})
+    found = seen({}, {"ways": {"127.0.0.53": ["lo", "loopback", "apart"]}}, {"ways": {"192.0.2.9": ["eth0", "physical", "own"]}})
     assert found["target.server.inside.w.run"] == "eth0"
     assert found["target.server.inside.w.run.kind"] == "physical"
+    assert found["target.server.inside.w.run.space"] == "own"
     assert found["sockets.peers.w.run"] == "127.0.0.53 through lo (loopback), 192.0.2.9 through eth0 (physical)"
-    assert seen() == seen({}) == seen({"ways": "lo"}, {"ways": {"127.0.0.1": "lo"}}, {"ways": {"a": ["lo", "odd"]}}) == {}
+    assert seen() == seen({}) == seen({"ways": "lo"}, {"ways": {"127.0.0.1": "lo"}}, {"ways": {"a": ["lo", "odd", "own"]}}) == {}
 
 
 def test_addresses_of_the_kernel(subtests):
@@ -58,7 +59,7 @@ def test_a_real_connection_over_the_loopback():
             client.stdout.readline()
             raw = look(OBSERVER, Local(), Subject(pids=(client.pid,)), Edge.POLL, 0).raw
             client.kill()
-    assert raw == {"ways": {"127.0.0.1": ["lo", "loopback"]}}
+    assert raw == {"ways": {"127.0.0.1": ["lo", "loopback", "own"]}}
 
 
 def test_a_process_without_sockets_and_one_that_has_ended():
@@ -104,7 +105,7 @@ def test_sockets_are_asked_again_when_a_process_has_other_ones(monkeypatch):
         once = len(asked)
         go_on(client)
         looks.append(look(OBSERVER, host, Subject(pids=(client.pid,)), Edge.POLL, 0).raw)
-    assert looks == [{"ways": {"127.0.0.1": ["lo", "loopback"]}}] * 4
+    assert looks == [{"ways": {"127.0.0.1": ["lo", "loopback", "own"]}}] * 4
     assert (once, len(asked)) == (1, 2)
 
 
@@ -122,7 +123,7 @@ def test_the_tables_are_read_where_sockets_cannot_be_asked(monkeypatch):
         once = sum(path.endswith("/net/tcp") for path in read)
         go_on(client)
         looks.append(look(OBSERVER, host, Subject(pids=(client.pid,)), Edge.POLL, 0).raw)
-    assert looks == [{"ways": {"127.0.0.1": ["lo", "loopback"]}}] * 4
+    assert looks == [{"ways": {"127.0.0.1": ["lo", "loopback", "own"]}}] * 4
     assert (once, sum(path.endswith("/net/tcp") for path in read)) == (1, 2)
 
 
@@ -133,5 +134,5 @@ def test_the_way_of_a_load_is_asked_once_however_many_clients_come_and_go(monkey
     subject = Subject(pids=(os.getpid(),))
     for _ in range(3):
         with connected():
-            assert look(OBSERVER, host, subject, Edge.POLL, 0).raw["ways"]["127.0.0.1"] == ["lo", "loopback"]
+            assert look(OBSERVER, host, subject, Edge.POLL, 0).raw["ways"]["127.0.0.1"] == ["lo", "loopback", "own"]
     assert [argv[:3] for argv in commands if "127.0.0.1" in argv] == [["ip", "route", "get"]]

@@ -97,6 +97,16 @@ def test_syncs_pauses_and_what_was_lost():
     assert told == {"sync_calls": 5, "dirty_pauses": 2, "dirty_pause_ms": 40, "lost_events": 7}
 
 
+def test_a_page_that_came_between_two_maps_is_not_lost():
+    found = made(
+        snapshot(Edge.ARMED, 0),
+        snapshot(Edge.POLL, 1, all={"": 12}, added={}),
+        snapshot(Edge.POLL, 2, all={"": 20}, added={"1,1": 17}),
+        snapshot(Edge.LAST, 3, all={"": 30}, added={"1,1": 27}),
+    )
+    assert list(the_series(found, "lost_events").value) == [0, 3, 3, 3]
+
+
 def test_answers_are_put_together_from_what_is_printed():
     assert not made(Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw={})).series
     found = {"@added": {"1,2": 3}, "@all": 9, "@syncs": {}}

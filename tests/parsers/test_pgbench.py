@@ -13,6 +13,7 @@ def test_transactions_and_their_latency():
         "transaction.ops_per_s": 194.641776,
         "transaction.count": 583,
         "transaction.errors": 0,
+        "transaction.attempts": 583,
         "transaction.latency_mean_ns": pytest.approx(10.253e6),
     }
     assert PARSER.resolution(recorded("pgbench-15.18-tpcb.txt"))["transaction.latency_mean_ns"] == pytest.approx(500)

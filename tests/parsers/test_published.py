@@ -1,14 +1,20 @@
-"""Results in the forms that other people publish, of many versions: each figure as the text says it; null = no figure."""
+"""Results in the forms that other people publish, of many versions: each figure as the text says it; null = no figure.
+
+`runs` is how many runs a file has, where it has several or could be taken for several.
+"""
 
 import json
 import math
+import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from assay import catalogue
 from assay.catalogue import console
 from assay.errors import EvidenceError
-from assay.watch import imported
+from assay.watch import imported, reports
 
 FOLDER = Path(__file__).parent.parent / "fixtures"
 RIGHT = json.loads((FOLDER / "published.json").read_text())
@@ -27,7 +33,7 @@ def is_as_told(wanted, found):
 def unlike(name, data):
     """What is not as the text says, as lines."""
     try:
-        found = figures(data)
+        found = figures(data) | {"runs": len(imported.all_runs(console.decoded(data))[0])}
     except EvidenceError as error:
         return [f"{name}: {error}"]
     return [
@@ -50,6 +56,7 @@ WAYS = {
     "UTF-16 without a mark": lambda text: text.encode("utf-16-le"),
     "colours": lambda text: "".join(f"\x1b[1m{line}\x1b[0m\n" for line in text.split("\n")).encode(),
     "ts": lambda text: before("Nov 28 22:44:13 ", text),
+    "iperf3 --timestamps": lambda text: before("Sat Nov 28 22:44:13 2026 ", text),
     "kubectl": lambda text: before("2026-11-28T22:44:13.123456789Z ", text),
     "Jenkins": lambda text: before("[2026-11-28T22:44:13.123Z] ", text),
     "docker compose": lambda text: before("bench-1  | ", text),
@@ -72,3 +79,52 @@ def test_what_happened_to_a_text_on_its_way_changes_no_figure(way):
             continue  # told by its zero bytes, which other scripts do not have
         failures += unlike(path.name, WAYS[way](text))
     assert failures == []
+
+
+REFUSED = json.loads((FOLDER / "refused.json").read_text())
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_read_is_refused_by_its_name(name):
+    with pytest.raises(EvidenceError, match=re.escape(name)) as refused:
+        imported.all_runs(REFUSED[name])
+    assert "no known tool" not in str(refused.value)
+
+
+EVERY = sorted(path for folder in ("published", "output") for path in (FOLDER / folder).iterdir())
+
+
+def of_stat(tool, text):
+    """What `assay stat` takes from the output of a command that calls the tool."""
+    parser = catalogue.find("parsers", tool)
+    argv = catalogue.programs_of(tool)[:1]
+    streams = {"stdout": SimpleNamespace(text=text), "stderr": SimpleNamespace(text="")}
+    read = reports.by_parser(SimpleNamespace(argv=argv, result=None, lived=(), elapsed_ns=1, **streams))
+    chosen = parser.operations(argv)
+    return (
+        read.tool,
+        read.values,
+        lambda values: {name: value for name, value in values.items() if not chosen or name.partition(".")[0] in chosen},
+    )
+
+
+def test_stat_takes_the_figures_that_import_takes():
+    failures = []
+    for path in EVERY:
+        text = console.decoded(path.read_bytes())
+        try:
+            wanted = imported.recognised(text)
+        except EvidenceError:
+            continue
+        tool, values, chosen = of_stat(wanted.tool, text)
+        if (tool, values) != (wanted.tool, chosen(wanted.values)):
+            failures.append(f"{path.name}: {tool} {set(values.items()) ^ set(chosen(wanted.values).items())}")
+    assert failures == []
+
+
+@pytest.mark.parametrize("name", catalogue.names("parsers"))
+def test_a_reader_is_found_by_each_program_of_its_tool(name):
+    parser = catalogue.find("parsers", name)
+    programs = catalogue.programs_of(name)
+    assert programs == (parser.programs or (name.partition("_")[0],)), "declared literally, to be found without an import"
+    assert [program for program in programs if name not in reports.likely((f"/usr/bin/{program}", "-x"))] == []

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Regime, Severity, State, Tier
+from assay.records import Claim, Direction, Regime, Rung, Severity, State, Tier
 from assay.rules.client_page_cache import RULE
-from audit.case_builder import MIB, Made, Seen, case_of
+from audit.case_builder import MIB, Made, Seen, case_of, gauge
 from stage.rows import each
 from stage.said import FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, UNVERIFIED, high, hold
 from stage.traced_cases import traced
@@ -139,4 +139,44 @@ def test_states():
         "pages stand in where nobody counted the process",
         (brought(256), PASS),
         (brought(0), FAIL),
+    )
+
+
+def piped(script, **seen):
+    """A command in a script that reads 256 MiB of calls."""
+    made = Made(values={"read.elapsed_ns": 5e9}, knobs={"argv": ("sh", "-c", script)}, seen=Seen(call_bytes=256 * MIB, **seen))
+    return case_of(made, "T01")
+
+
+def write_side(case, calls_mib, dirtied_mib):
+    """The same case where the command wrote, too."""
+    rungs = {Rung.SYSCALL: calls_mib, Rung.CLIENT_CACHE: dirtied_mib}
+    reads = [one for one in case.observations.readings if one.rung in rungs]
+    writes = [replace(one, direction=Direction.WRITE, bytes=rungs[one.rung] * MIB) for one in reads]
+    return replace(case, observations=replace(case.observations, readings=(*case.observations.readings, *writes)))
+
+
+def test_pipes_and_sockets_of_a_command_are_no_reads_of_files():
+    half = write_side(piped("cat f | gzip > g", storage_bytes=128 * MIB), 192, 64)
+    hold(
+        ("what pipes carried is taken off", RULE.check(half), PASS),
+        (
+            "without a pipe all calls are reads",
+            RULE.check(write_side(piped("cat f > g", storage_bytes=128 * MIB), 192, 64)),
+            FAIL,
+        ),
+        ("nobody counted what a socket brought", RULE.check(piped("wget -q http://h.example/f", storage_bytes=0)), UNVERIFIED),
+    )
+
+
+def test_what_may_be_of_the_commands_own_files_proves_no_read():
+    made = Made(values={"read.bytes": 256.0 * MIB}, seen=Seen(storage_bytes=256 * MIB, lower_bytes=300 * MIB))
+    case = case_of(made, "T01")
+    doubt = gauge("process", "", "doubtful_read_bytes", (32.0 * MIB,), made.seconds)
+    doubtful = replace(case, observations=replace(case.observations, series=(*case.observations.series, doubt)))
+    elsewhere = case_of(replace(made, seen=replace(made.seen, storage_bytes=320 * MIB, lower_bytes=64 * MIB)), "T01")
+    hold(
+        ("known", RULE.check(case), PASS),
+        ("doubtful", RULE.check(doubtful), UNVERIFIED),
+        ("other devices' bytes are no data", RULE.check(elsewhere), FAIL, {"hit_share": 0.75}),
     )

@@ -3,7 +3,20 @@
 from array import array
 from dataclasses import replace
 
-from assay.records import Claim, Direction, Durability, EngineError, Fact, FactClass, Rung, Severity, State, Tier, When
+from assay.records import (
+    Claim,
+    Direction,
+    Durability,
+    EngineError,
+    Fact,
+    FactClass,
+    Rung,
+    Severity,
+    State,
+    Tier,
+    Unfinished,
+    When,
+)
 from assay.rules.contradiction import RULE
 from audit.case_builder import MIB, SECOND, Made, Seen, but, case_of, gauge
 from stage.directory_cases import reported
@@ -29,6 +42,16 @@ def test_direct_reads_that_storage_never_saw():
     made = but(READ, storage_bytes=0, lower_bytes=0, knobs={"direct": True})
     assert "Direct reads" in judged(made).statement
     assert judged(but(made, hole_bytes=256 * MIB)).state is State.PASS
+
+
+def test_an_operation_that_was_given_up_is_timed_and_not_counted():
+    """Its wait is in the histogram: at least so long."""
+    case = case_of(Made(count=1, latencies_ns=(10, 20), operation="stat"), "E05")
+    assert "1 operations counted, 2 timed" in RULE.check(case).statement
+    (client,) = case.phase.clients
+    left = Unfinished(count=1, from_ns=0, waited_ns=20, longest_ns=20)
+    clients = (replace(client, operations=(replace(client.operations[0], unfinished=left),)),)
+    assert RULE.check(replace(case, phase=replace(case.phase, clients=clients))).state is State.PASS
 
 
 @each(

@@ -66,7 +66,7 @@ ENOUGH = {
     "N07": {"fact:kernel.log.*": "the log was read, and has no such message"},
     "S04": {"*": "no clock was seen to be set; the order is that of the schedule"},
     "S10": {"fact:target.made*": "the boot is a set-up, too"},
-    "T01": {"tracepoints.added_bytes": "bytes that the process made storage read are known"},
+    "T01": dict.fromkeys(("tracepoints.added_bytes", "L9.read (clock)"), "bytes that the process made storage read are known"),
     "T02": {"L9.read (clock)": "bytes of the device above, or of the server, are known"},
     "T03": dict.fromkeys(
         ("tracepoints.added_bytes", "page_cache.cached_bytes", "fact:device.*", "L8.write (clock)"),

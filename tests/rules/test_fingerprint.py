@@ -5,7 +5,7 @@ from assay.hosts.local import Local
 from assay.observers.environment import OBSERVER
 from assay.records import Change, Edge, Fact, FactClass, Factor, Observations, PathSpec, Severity, State, Subject, When
 from assay.rules.fingerprint import RULE
-from stage.noise_cases import comparison_case, run
+from stage.noise_cases import comparison_case, over_hosts, run
 from stage.observer_looks import HOSTS, look
 from stage.rows import each
 from stage.said import FAIL, INVALIDATES, PASS, UNVERIFIED, hold
@@ -146,7 +146,9 @@ def test_hosts_that_the_factor_adds_are_no_difference_and_what_differs_on_a_host
             for key in "ab"
         ]
         own = Fact(host="s", when=When.BEFORE, key="ratio", value=ratio, fact_class=FactClass.PERFORMANCE)
-        return [(run(), Observations(facts=(*facts, own)))]
+        unused = Fact(host="c.3", when=When.BEFORE, key="host.address", value="10.0.0.3", fact_class=FactClass.IDENTITY)
+        every = (*facts, own, unused, dataclasses.replace(unused, host="c.2"))
+        return [(over_hosts(run(), *hosts), Observations(facts=tuple({(one.host, one.key): one for one in every}.values())))]
 
     number = Factor(path="hosts", levels=(1, 2))
     assert judged(of("s", "c.1"), of("s", "c.1", "c.2"), number).observed["differing"] == 0

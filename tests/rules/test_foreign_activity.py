@@ -22,9 +22,11 @@ from assay.records import (
     missing_on,
 )
 from assay.rules.foreign_activity import RULE
+from stage import network_cases
 from stage.noise_cases import run, series, trial_case
 from stage.rows import each
-from stage.said import FAIL, NOTES, PASS, UNVERIFIED, high, hold
+from stage.said import FAIL, NOTES, PASS, QUALIFIES, UNVERIFIED, high, hold
+from stage.server_cases import counted
 
 MIB = 1 << 20
 DEVICE, MEDIA = Claim(tier=Tier.DEVICE), Claim(durability=Durability.STABLE_MEDIA)
@@ -137,6 +139,11 @@ def test_a_load_at_the_declared_limit_of_its_device_loses_what_is_left_of_it(lim
         assert found.observed["effect_share"] == pytest.approx(0.25)
 
 
+def test_a_load_that_asked_the_device_for_nothing_did_not_wait_for_it():
+    assert judged(theirs=(0, 200), ours=(0, 0), used=0.0).state is State.PASS
+    assert judged(theirs=(0, 200), ours=(0, 1), used=0.0).state is State.FAIL
+
+
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_more_of_others_is_never_better(one, other):
     less, more = sorted((one, other))
@@ -170,4 +177,42 @@ def test_states():
             ),
             UNVERIFIED,
         ),
+    )
+
+
+def over(passed, *, space="own", link=None, moved=6_000_000):
+    """A stream of two ends of the lab over eth0, which carried so many bytes in all."""
+    facts = [
+        ("target.server.inside.p", "eth0"),
+        ("target.server.inside.p.kind", "virtual"),
+        ("target.server.inside.p.space", space),
+    ]
+    if link:
+        facts += [("target.server.limit_bytes_per_s", str(link)), ("target.server.route", "eth0")]
+    case = network_cases.between("N03", facts=facts)
+    ways = {Direction.READ: passed // 20, Direction.WRITE: passed - passed // 20}
+    readings = tuple(
+        replace(counted(network_cases.SECONDS, "L3", way.value, amount, "interface:eth0"), bytes=amount)
+        for way, amount in ways.items()
+    )
+    total = replace(case.phase.clients[0].operations[0], bytes=moved, count=46)
+    clients = (replace(case.phase.clients[0], operations=(total,)),)
+    phase = replace(case.phase, clients=clients)
+    return RULE.check(replace(case, phase=phase, observations=replace(case.observations, readings=readings)))
+
+
+def test_what_else_passed_the_interface_of_the_load():
+    hold(
+        (
+            "a neighbour on the link",
+            over(57_204_516),
+            FAIL,
+            QUALIFIES,
+            "that passed eth0",
+            {"interface_share": 1 - (6_000_000 * 1.1 + 46 * 330) / 57_204_516},
+        ),
+        "the load's own headers and acknowledgements are its own",
+        (over(6_400_000), {"interface_share": 0.0}),
+        ("a link with room for both", over(57_204_516, link=10**9), {"effect_share": 0.0}),
+        ("a namespace whose interfaces nobody counts", over(57_204_516, space="apart"), {"interface_share": None}),
     )

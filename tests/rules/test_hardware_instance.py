@@ -2,7 +2,7 @@ import dataclasses
 
 from assay.records import Fact, FactClass, Factor, Observations, Severity, State, When
 from assay.rules.hardware_instance import RULE
-from stage.noise_cases import comparison_case, run
+from stage.noise_cases import comparison_case, over_hosts, run
 from stage.rows import each
 from stage.said import FAIL, PASS, UNVERIFIED, hold
 
@@ -70,7 +70,9 @@ def over(**machines):
         for host, serial in machines.items()
         for key in ("host.name", "machine.serial")
     )
-    return run(), Observations(facts=facts).on_all()
+    unused = Fact(host="c.9", when=When.BEFORE, key="host.address", value="10.0.0.9", fact_class=FactClass.IDENTITY)
+    known = Observations(facts=(*facts, unused, dataclasses.replace(unused, host="c.2")))
+    return over_hosts(run(), *(host.replace("_", ".") for host in machines)), known.on_all()
 
 
 def test_of_several_hosts_every_machine_counts():

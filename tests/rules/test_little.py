@@ -81,6 +81,18 @@ def test_records_inside_a_file_are_in_the_files_time_already():
     assert RULE.check(replace(case, phase=inside)).state is State.PASS
 
 
+@each("started_s state", (0.0, State.FAIL), (-0.15, State.PASS))
+def test_a_directory_that_is_listed_in_pieces_is_walked_from_the_start_of_its_client(started_s, state):
+    """Files take 73 % of the time between the first and the last of them, and the walk 37 %, most of it before the first."""
+    made = Made(operation="file", count=20_000, record_bytes=0, busy_share=0.73, figure="ops_per_s")
+    case = case_of(made, "L07")
+    (client,) = case.phase.clients
+    walk = replace(client.operations[0], operation="walk", count=1, busy_ns=int(0.37 * SECOND), sampled_count=0, sampled_ns=0)
+    operations = (replace(client.operations[0], sampled_count=0, sampled_ns=0), walk)
+    case = with_client(case, operations=operations, started_ns=client.first_ns + round(started_s * SECOND))
+    assert RULE.check(case).state is state
+
+
 def test_samples_that_miss_the_long_waits_of_a_throttle_accuse_nobody():
     """One operation in a hundred waits 94 ms for the next slice of the throttle, and no stamped one is among them."""
     case = case_of(Made(count=3_000, record_bytes=4096, workers=1, sampled_share=0.05), "L07")
@@ -194,3 +206,13 @@ def test_states():
         ("a queue that is kept full passes", RULE.check(in_flight(31.5, 32)), PASS, "31.5 of 32"),
         ("more in flight than the queue has is a contradiction", RULE.check(in_flight(40, 32)), INVALIDATES),
     )
+
+
+def test_workers_that_wait_for_the_last_operation_of_another_one_are_not_idle_by_themselves():
+    """Eight streams, one of which ends its last send 0.78 s after the time: seven wait for it, as in 0.79 of 8 workers."""
+    case = case_of(Made(seconds=6.78, workers=8, busy_share=7.21 / 8), "L07")
+    (client,) = case.phase.clients
+    timed = replace(client, stopped_by="time", ends_ns=6 * SECOND)
+    found = RULE.check(replace(case, phase=replace(case.phase, clients=(timed,))))
+    assert (found.relabel, found.detail) == ("workers waited for the last operation", "it ended 780 ms late")
+    assert RULE.check(case).relabel == "workers idle or load generator busy"

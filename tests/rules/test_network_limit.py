@@ -43,6 +43,15 @@ def own_ends(**tcp):
     return RULE.check(case)
 
 
+def of_line(*, lost, dropped, **more):
+    """Retransmissions through a path of the lab that counts what it lost and what its queue dropped."""
+    gauges = [
+        ("line", "line:wan.up", f"{name}_segments", (0, count)) for name, count in {"lost": lost, "dropped": dropped}.items()
+    ]
+    load = end(connection(segments_out=100_000, retransmits=1_000, **more))
+    return RULE.check(between("L03", load=load, gauges=gauges, facts=[("target.server.route_kind", "loopback")]))
+
+
 @each("limit state", (1.05, State.FAIL), (1.5, State.PASS))
 def test_two_ends_of_assay_fill_a_shaper_by_their_payload(limit, state):
     case = between("L03", load=end(connection(segments_out=5000)))
@@ -90,6 +99,9 @@ def test_states():
         (RULE.applies(case_of(Made(), "L03")), NOT_ASKED),
         "own ends tell what they lost",
         (own_ends(segments_out=100_000), PASS),
-        (own_ends(segments_out=100_000, retransmits=1_000, dsacks=10), "limited by packet loss"),
+        (own_ends(segments_out=100_000, retransmits=1_000, dsacks=10), "sent again: a full queue or a bad path"),
+        (of_line(lost=900, dropped=20), "limited by packet loss"),
+        (of_line(lost=900, dropped=20, congestion="bbr"), "a full queue or a bad path"),
+        (of_line(lost=0, dropped=900), "sent again: a full queue"),
         (own_ends(segments_out=100_000, retransmits=1_000, dsacks=990), PASS),
     )

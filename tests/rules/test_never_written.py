@@ -102,3 +102,18 @@ def test_states():
         "data that are stored encoded are no lost data",
         (judged(but(OVERWRITTEN, hole_bytes=0, encoded_bytes=64 * MIB)), UNVERIFIED),
     )
+
+
+def test_what_a_file_system_in_memory_takes_is_not_overwritten():
+    made = but(OVERWRITTEN, lower_bytes=0, drain_bytes=0, call_bytes=256 * MIB)
+    assert judged(but(made, storage_bytes=4096)).relabel == "write into a file system in memory"
+    assert "overwritten" in judged(but(made, storage_bytes=8 * MIB)).relabel
+
+
+def test_calls_of_a_command_that_wrote_more_than_became_dirty_may_have_gone_to_pipes():
+    piped = but(WRITTEN, values={"write.elapsed_ns": 1e9}, figure="elapsed_ns", call_bytes=768 * MIB, storage_bytes=256 * MIB)
+    hold(
+        ("through pipes", judged(piped), UNVERIFIED, "pipes"),
+        ("all to files", judged(but(piped, call_bytes=257 * MIB)), PASS),
+        ("its own bytes", judged(but(piped, values={"write.bytes": 256.0 * MIB})), PASS),
+    )

@@ -6,6 +6,7 @@ from assay.audit.judge import examine
 from assay.records import Claim, Fact, FactClass, Observations, Path, PhaseHost, Server, ServerNode, Severity, State, When
 from assay.rules.no_wire import RULE
 from audit.case_builder import MIB, Made, case_of
+from stage import network_cases
 from stage.rows import each
 from stage.said import ASKED, FAIL, INVALIDATES, NOT_ASKED, PASS, QUALIFIES, UNVERIFIED, hold
 from stage.server_cases import counted, served
@@ -14,9 +15,10 @@ WIRE, LOOPBACK = Claim(path=Path.WIRE), Claim(path=Path.LOOPBACK)
 MOVED = {"read.bytes": 100.0 * MIB}
 
 
-def judged(claim, route=("lo", "loopback"), passed=None, **more):
+def judged(claim, route=("lo", "loopback"), passed=None, served_bytes=None, **more):
     facts = {"route": route[0], "route_kind": route[1]} if route else {}
     rungs = [] if passed is None else [("L3", "read", passed, f"interface:{route[0]}")]
+    rungs += [] if served_bytes is None else [("L4", "read", served_bytes)]
     return RULE.check(served("L05", rungs, facts=facts, claim=claim, values=MOVED, figure="bytes", **more))
 
 
@@ -36,7 +38,7 @@ def test_what_stays_on_the_machine_is_no_wire(route):
     assert judged(Claim(), route).relabel.startswith("same host")
 
 
-def over_hosts(claim, *, route=("eth0", "virtual"), boots=("b1", "b2"), passed=105 * MIB, inside=None):
+def over_hosts(claim, *, route=("eth0", "virtual"), boots=("b1", "b2"), passed=105 * MIB, inside=None, seen_inside=None):
     """Clients on c.1, the server on s: the way as c.1 tells it, with the boot ids of both."""
     case = served("L05", claim=claim, values=MOVED, figure="bytes", server=Server(nodes=(ServerNode(host="s", pid_file="/p"),)))
     clients = tuple(replace(one, host="c.1") for one in case.phase.clients)
@@ -46,15 +48,37 @@ def over_hosts(claim, *, route=("eth0", "virtual"), boots=("b1", "b2"), passed=1
     told += [("s", "target.server.route", "lo"), ("s", "target.server.route_kind", "loopback")]
     told += [(host, "host.boot", boot) for host, boot in zip(("c.1", "s"), boots, strict=True) if boot]
     if inside:
-        told += [("c.1", "target.server.inside.p", inside[0]), ("c.1", "target.server.inside.p.kind", inside[1])]
+        way = zip(("", ".kind", ".space"), inside, strict=True)
+        told += [("c.1", f"target.server.inside.p{name}", value) for name, value in way]
+        told += [("c.1", "end_network.spaces.p", f"net:[1] 7; net:[2] {clients[0].pid}")]
+    there = ["rx_bytes", "tx_bytes"] if seen_inside is not None else []
     seen = Observations(
+        series=tuple(passing(f"net:[{space}]@eth1", metric, moved) for metric in there for space, moved in seen_inside),
         readings=(replace(counted(1.0, "L3", "read", passed, f"interface:{route[0]}"), host="c.1"),),
         facts=tuple(
-            Fact(host=host, when=When.BEFORE, key=key, value=value, fact_class=FactClass.IDENTITY) for host, key, value in told
+            Fact(host=host, when=When.BEFORE, key=key, value=value, fact_class=FactClass.IDENTITY)
+            for host, key, value in told
+            if value
         ),
     )
     whole = replace(case, phase=phase, run=replace(case.run, places=places, phases=(phase,)), observations=seen)
     return examine(RULE, whole)
+
+
+def passing(subject, metric, moved):
+    series = network_cases.series("end_network", subject, metric, (0, moved / 2, moved / 2), "bytes")
+    return replace(series, host="c.1")
+
+
+def over_line(*, sent, delivered, arrived):
+    """Datagrams through a line of the lab, in MiB: by their sender, by the line, by their receiver."""
+    gauges = [("line", "line:wan.up", "delivered_bytes", (0, delivered * MIB))]
+    case = network_cases.between("L05", gauges=gauges, facts=[("target.line", "wan")], claim=Claim(path=Path.EMULATED))
+    ends = [
+        replace(one, operations=(replace(one.operations[0], bytes=moved * MIB),))
+        for one, moved in zip((*case.phase.clients, *case.phase.servers), (sent, arrived), strict=True)
+    ]
+    return RULE.check(replace(case, phase=replace(case.phase, clients=(ends[0],), servers=(ends[1],))))
 
 
 def test_two_hosts_that_are_one_machine_have_no_wire():
@@ -106,6 +130,15 @@ def test_states():
         (over_hosts(WIRE, boots=("b1", None), route=("eth0", "physical")), PASS),
         ("bytes that passed another way are no wire", over_hosts(WIRE, passed=MIB), INVALIDATES),
         "a client in a namespace of its own is asked there",
-        (over_hosts(WIRE, inside=("lo", "loopback")), INVALIDATES),
-        (over_hosts(WIRE, inside=("veth0", "physical"), passed=MIB), PASS),
+        (over_hosts(WIRE, inside=("lo", "loopback", "apart")), INVALIDATES),
+        (over_hosts(WIRE, inside=("eth1", "physical", "apart"), seen_inside=[(2, 60 * MIB)]), PASS),
+        (over_hosts(WIRE, inside=("eth1", "physical", "apart"), seen_inside=[(1, 60 * MIB), (2, MIB)]), INVALIDATES),
+        ("where nobody counted there", over_hosts(WIRE, inside=("eth1", "physical", "apart")), UNVERIFIED),
+        ("an old run does not tell whose interface it is", over_hosts(WIRE, inside=("eth0", "physical", None)), UNVERIFIED),
+        "sockets in the lab's own namespace: the bytes of its interface, not the route, decide",
+        (over_hosts(WIRE, inside=("eth0", "virtual", "own")), PASS),
+        (over_hosts(WIRE, inside=("eth0", "virtual", "own"), passed=MIB), INVALIDATES),
+        "datagrams that the line's own queue dropped took no other way",
+        (over_line(sent=1000, delivered=100, arrived=98), PASS),
+        (over_line(sent=1000, delivered=5, arrived=500), FAIL, INVALIDATES),
     )

@@ -10,6 +10,7 @@ from stage.rows import each
 from stage.said import FAIL, INVALIDATES, PASS, UNVERIFIED, hold
 
 DEVICE = Claim(tier=Tier.DEVICE)
+STABLE = Claim(durability=Durability.STABLE_MEDIA)
 ENCODED = Seen(hole_bytes=0, encoded_bytes=256 * MIB, lower_bytes=6 * MIB, drain_bytes=2 * MIB)
 ZEROS = Made(operation="write", claim=DEVICE, drain_s=0.1, knobs={"zeros": 1.0}, seen=ENCODED)
 PLAIN = but(ZEROS, encoded_bytes=0, lower_bytes=256 * MIB, knobs={})
@@ -24,6 +25,18 @@ def test_zeros_on_a_file_system_that_compresses_are_no_rate_of_the_device():
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
     assert "100 %" in finding.statement
     assert finding.bound.high == pytest.approx(case_of(ZEROS, "T07").value * 8 / 256)
+
+
+@each(
+    "claim knobs severity",
+    (STABLE, {"zeros": 1.0}, Severity.QUALIFIES),
+    (STABLE, {"compressible": 100.0}, Severity.NOTES),
+    (Claim(), {"zeros": 1.0}, Severity.NOTES),
+)
+def test_zeros_are_named_under_every_claim_and_bound_what_reached_stable_media(claim, knobs, severity):
+    finding = judged(but(ZEROS, claim=claim, knobs=knobs))
+    assert (finding.state, finding.severity) == (State.FAIL, severity)
+    assert finding.bound.high == pytest.approx(case_of(but(ZEROS, claim=claim), "T07").value * 8 / 256)
 
 
 @each("operation", "read", "random_read")
@@ -78,7 +91,7 @@ def test_what_could_be_made_smaller_below_is_a_note(knobs, word):
 
 def test_only_the_device_is_claimed_wrongly():
     assert limits.outside("T07", DEVICE) is None
-    assert limits.outside("T07", Claim(durability=Durability.STABLE_MEDIA)) is not None
+    assert limits.outside("T07", STABLE) is None
     assert RULE.applies(case_of(Made(operation="stat", claim=DEVICE), "T07")) == "neither a read nor a write of data"
 
 

@@ -43,6 +43,20 @@ def test_a_wide_interval_qualifies_and_is_the_bound():
     assert finding.observed["half_width_share"] > finding.threshold["half_width_share"] == 0.025
 
 
+def test_the_advice_gives_the_number_of_repeats_and_that_many_are_enough():
+    finding = RULE.check(case("S02", noisy(0.05)))
+    needed = finding.observed["repeats"]
+    assert f"`repeats = {needed:,}` (6 now)" in finding.advice
+    assert RULE.check(case("S02", noisy(0.05), blocks=2 * needed)).observed["half_width_share"] < 0.025
+
+
+def test_a_narrow_interval_of_few_runs_is_not_too_wide():
+    finding = RULE.check(case("S02", noisy(0.0001), blocks=4))
+    assert (finding.state, finding.short) == (State.FAIL, "too few runs")
+    assert "Confidence interval" not in finding.statement
+    assert "`repeats = 5` (4 now)" in finding.advice
+
+
 @each("times", 2.0, 0.4)
 def test_a_wide_interval_that_answers_all_the_same_passes(times):
     noise = noisy(0.05)

@@ -30,10 +30,14 @@ def an_answer(state="INVALID", *findings, text="90 % was never\n  written"):
 def test_every_page_is_a_case_whose_rules_and_tools_have_names():
     every = pages()
     ids = {catalogue.find("rules", name).id for name in catalogue.names("rules")}
-    assert len(every) > 8
+    assert len(every) > 60
     assert not [one.name for one in every if not one.source.startswith("https://")]
-    assert not [one.name for one in every if one.expected.rules - ids]
-    assert {path.name for path in FOLDER.iterdir()} - {f"{one.name}.md" for one in every} == {"README.md", "stage.sh"}
+    assert not [one.name for one in every for group in one.expected.rules if group - ids]
+    assert {path.name for path in FOLDER.iterdir()} - {f"{one.name}.md" for one in every} == {
+        "README.md",
+        "stage.sh",
+        "answers.py",
+    }
 
 
 @each(
@@ -56,7 +60,7 @@ def test_a_page_that_lacks_something_is_refused(text, wrong):
     (an_answer("TAINTED", finding(severity="qualifies")), "hit", "accused"),
     (an_answer("INVALID", finding(), text="other words"), "half", "accused"),
     (an_answer("INVALID", finding("T01")), "half", "accused"),
-    (an_answer("SOUND", finding(severity="notes")), "half", "accused"),
+    (an_answer("SOUND", finding(severity="notes")), "half", "cleared"),
     (an_answer("SOUND", finding(state="pass")), "miss", "cleared"),
     (an_answer("BOUNDED", finding("N03", severity="qualifies")), "miss", "cleared"),
     (an_answer("UNVERIFIED", finding("E01", "unverified")), "miss", "unverified"),

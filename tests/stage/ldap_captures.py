@@ -96,6 +96,8 @@ class Packet:
     data: bytes = b""
     window: int = 64_000
     pair: tuple[str, int, str, int] = ("10.0.0.1", 40_000, "10.0.0.2", 389)
+    identification: int = 7
+    """The number of its IP packet; one that is sent again has another one."""
 
 
 @dataclass
@@ -177,9 +179,9 @@ def pseudo_tail(size: int, addresses: int) -> tuple[int, ...]:
     return (6, size) if addresses == 8 else (size, 0, 0, 6)
 
 
-def ip(packet: Packet, *, sums: str = "good", extension: bool = False, identification: int = 7) -> bytes:
+def ip(packet: Packet, *, sums: str = "good", extension: bool = False) -> bytes:
     """The whole IP packet."""
-    return b"".join(fragments(packet, (), sums=sums, extension=extension, identification=identification))
+    return b"".join(fragments(packet, (), sums=sums, extension=extension, identification=packet.identification))
 
 
 def fragments(

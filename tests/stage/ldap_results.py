@@ -42,7 +42,23 @@ COUNTS = [
     "undescribed_frames",
     "fragments",
     "incomplete_datagrams",
+    "open",
+    "copies",
+    "bad_used",
+    "backwards",
+    "reordered",
+    "signed",
+    "proxied",
+    "refused_connections",
+    "unanswered_syns",
+    "without_data",
+    "authentications",
+    "binds_together",
+    "uses_together",
 ]
+HABITS = (
+    *("one_operation", "rebinding", "readable", "reset", "reset_by_server", "open_at_end", "without_unbind", "open_at_once"),
+)
 
 
 def times(n, **but):
@@ -56,6 +72,7 @@ def operation(name, n, **but):
         "requests": n,
         "answered": n,
         "unanswered": 0,
+        "open": 0,
         "response_ns": times(n),
         "first_entry_ns": times(n),
         "result_codes": {"0": n},
@@ -120,7 +137,13 @@ def values(search=100, **but):
         "ports": [],
         "unknown_links": {},
         "checksums": {"good": 10 * search, "bad": 0, "offloaded": 0, "unchecked": 0},
-        "habits": dict.fromkeys(["one_operation", "rebinding", "reset", "open_at_end", "without_unbind", "open_at_once"], 0),
+        "habits": {**dict.fromkeys(HABITS, 0), "readable": 2},
+        "connect_ns": times(0),
+        "tls_handshake_ns": times(0),
+        "cldap": {"requests": 0, "answered": 0, "entries": 0, "result_codes": {}, "response_ns": times(0)},
+        "paged": {"searches": 0, "pages": 0},
+        **{name: {} for name in ("tunnels", "controls", "extended")},
+        **{name: [] for name in ("found_ports", "binds", "failed_binds", "uses", "slowest")},
         "timeline": {
             "start_ns": 1_700_000_000 * 10**9,
             "interval_ns": 10**9,
@@ -140,6 +163,7 @@ def values(search=100, **but):
             "depth_max": 4,
             "searches": [searched("(uid=?)", search)] if search else [],
             "searches_together": 0,
+            "authentications": 0,
         },
     }
     return {**made, **but}

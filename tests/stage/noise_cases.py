@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import replace
 
 from assay.audit import limits
 from assay.catalogue import ComparisonCase, TrialCase
@@ -95,6 +96,15 @@ def run(*, devices: tuple[str, ...] = (), limits: tuple[Limit, ...] = (), of: Ph
         places=(Place(target="disk", host="local", kind=EndpointKind.DIRECTORY, address="/srv", devices=devices, limits=limits),),
         phases=(of or phase(),),
     )
+
+
+def over_hosts(made: Run, *names: str) -> Run:
+    """The run on these hosts: the target and all phases on the first, the load on the others, or on the same one."""
+    load = names[1:] or names
+    (phase,) = made.phases
+    clients = tuple(replace(phase.clients[0], index=index, host=name) for index, name in enumerate(load))
+    phase = replace(phase, clients=clients, hosts=tuple(PhaseHost(host=name) for name in names))
+    return replace(made, places=tuple(replace(place, host=names[0]) for place in made.places), phases=(phase,))
 
 
 def experiment(*factors: Factor) -> Experiment:

@@ -1,21 +1,32 @@
 //! The requests and answers of one connection.
 
+use crate::bindings::{Auth, Binding};
 use crate::framing::{Layer, Messages};
-use crate::message::{self, Answer, Kind, Message, Operation, Side};
+use crate::hashing::Table;
+use crate::message::{self, Answer, Kind, Message, Operation, Page, Side};
+use crate::packet::At;
 use crate::searches::{Scope, Search};
-use crate::tallies::{MOST_PENDING, Opaque, TOGETHER, Tallies};
+use crate::tallies::{Asked, MOST_PENDING, Never, Opaque, TOGETHER, Tallies};
+use crate::tls::Handshake;
+use crate::uses::Use;
 use assay_ldap::ber::Flaw;
 use assay_ldap::message::SearchRequest;
-use std::collections::HashMap;
 
 /// Bytes without a message after which a connection is taken for something else than LDAP.
 const MOST_SKIPPED: u32 = 32 << 10;
+/// The result of a bind that goes on.
+const GOES_ON: u32 = 14;
+const PAGED: &[u8] = b"1.2.840.113556.1.4.319";
+/// Controls of searches that last until they are abandoned: persistent search, notification of Active Directory.
+const LASTING: [&[u8]; 2] = [b"2.16.840.1.113730.3.4.3", b"1.2.840.113556.1.4.528"];
+/// That of a synchronisation, which lasts with the mode 3.
+const SYNCHRONISED: &[u8] = b"1.3.6.1.4.1.4203.1.9.1.1";
 
 /// An operation that waits for its answer.
 struct Pending {
     kind: Kind,
-    /// The time of the request's last byte; None where the frame that had it was lost.
-    t_ns: Option<u64>,
+    /// The frame of the request's last byte; None where it was lost.
+    at: Option<At>,
     filter: u32,
     search: u32,
     /// An entry or a reference was there.
@@ -25,6 +36,8 @@ struct Pending {
     /// How often messages of each side may have been lost before.
     lost: [u32; 2],
     abandoned: bool,
+    /// It lasts until it is abandoned.
+    lasting: bool,
     asks_for_tls: bool,
 }
 
@@ -34,23 +47,39 @@ pub struct Exchange {
     pub opaque: Option<Opaque>,
     /// Whether the receivers of client's and server's bytes have more than the capture.
     pub behind: [bool; 2],
+    /// Authentications, which may take several binds each.
     pub binds: u32,
     pub others: u32,
     pub unbound: bool,
     pub client: u32,
-    pending: HashMap<u32, Pending>,
+    /// Whether its begin was seen.
+    pub begun: bool,
+    /// Whether its buffers of SASL are read.
+    pub signed: bool,
+    pub messages: u64,
+    pub noticed: bool,
+    of_tls: bool,
+    pending: Table<u32, Pending>,
     lost: [u32; 2],
-    messages: u64,
     skipped: u32,
+    malformed: u32,
     by_sasl: bool,
+    /// The next bind goes on with an authentication.
+    goes_on: bool,
+    auth: Option<Box<Auth>>,
+    paging: bool,
+    handshake: Option<Box<Handshake>>,
+    shaken: bool,
+    /// The row of the last operation by client, filter and code.
+    row: Option<(Use, u32)>,
 }
 
 impl Exchange {
-    /// Of a client, whose bytes are opaque from the start or not.
-    pub fn new(client: u32, opaque: Option<Opaque>) -> Self {
+    /// Of a client; whether to a port of TLS.
+    pub fn new(client: u32, of_tls: bool) -> Self {
         Self {
-            opaque,
             client,
+            of_tls,
             ..Self::default()
         }
     }
@@ -60,23 +89,68 @@ impl Exchange {
         self.behind[side as usize] || self.lost[side as usize] != since.lost[side as usize]
     }
 
-    /// Counts what was not answered.
-    pub fn close(&mut self, tallies: &mut Tallies) {
-        for (_, pending) in std::mem::take(&mut self.pending) {
-            self.left(&pending, tallies);
+    /// Counts what was not answered up to a time; `over`: no answer will come.
+    pub fn close(&mut self, over: bool, last_ns: u64, tallies: &mut Tallies) {
+        let mut left: Vec<_> = std::mem::take(&mut self.pending).into_iter().collect();
+        left.sort_unstable_by_key(|(id, _)| *id);
+        for (_, pending) in left {
+            self.left(&pending, over, last_ns, tallies);
         }
+        if let Some(auth) = self.auth.take() {
+            self.bound(&auth, tallies);
+        }
+        if self.messages == 0 && self.malformed > 0 && self.opaque.is_none() {
+            // It began like no LDAP, and nothing of LDAP came: a probe for something else.
+            self.opaque = Some(Opaque::NotLdap);
+            tallies.skipped_bytes -= u64::from(self.skipped).min(tallies.skipped_bytes);
+            tallies.opaque_bytes += u64::from(self.skipped);
+        } else {
+            tallies.malformed += u64::from(std::mem::take(&mut self.malformed));
+        }
+        tallies.signed += u64::from(self.signed && self.opaque.is_none());
     }
 
-    fn left(&self, pending: &Pending, tallies: &mut Tallies) {
+    fn left(&self, pending: &Pending, over: bool, last_ns: u64, tallies: &mut Tallies) {
         tallies.pending -= 1;
-        if pending.abandoned {
+        if pending.abandoned || pending.lasting {
             return;
         }
         if self.may_lack(Side::Server, pending) {
             tallies.answers_lost += 1;
-        } else {
-            tallies.of(pending.kind).unanswered += 1;
+            return;
         }
+        tallies.never_answered(&Never {
+            over,
+            asked: Asked {
+                kind: pending.kind,
+                client: self.client,
+                filter: pending.filter,
+                at: pending.at,
+            },
+            waited_ns: pending
+                .at
+                .filter(|at| at.is_timed())
+                .map(|at| last_ns.saturating_sub(at.t_ns)),
+        });
+    }
+
+    /// Counts an authentication whose layer is known by now.
+    fn bound(&self, auth: &Auth, tallies: &mut Tallies) {
+        let layer = match self.opaque {
+            Some(Opaque::Sasl) => "sealed",
+            _ if self.signed => "signed",
+            _ if !auth.by_sasl || self.others > auth.others => "none",
+            _ => "unknown",
+        };
+        tallies.bindings.count(
+            Binding {
+                client: self.client,
+                mechanism: auth.mechanism,
+                layer,
+            },
+            auth.binds,
+            auth.failed,
+        );
     }
 }
 
@@ -88,22 +162,24 @@ pub struct Hearing<'a> {
 }
 
 impl Messages for Hearing<'_> {
-    fn message(&mut self, bytes: &[u8], length: u64, t_ns: Option<u64>) {
+    fn message(&mut self, bytes: &[u8], length: u64, at: Option<At>) {
         let message = match message::read(bytes) {
             Ok(message) => message,
             Err(flaw) => {
-                self.tallies.malformed += u64::from(flaw == Flaw::Malformed);
+                if flaw == Flaw::Malformed {
+                    self.malformed();
+                }
                 self.lost();
                 return;
             }
         };
         match (message.operation, self.side) {
-            (Operation::Request(kind), Side::Client) => self.request(kind, &message, length, t_ns),
+            (Operation::Request(kind), Side::Client) => self.request(kind, &message, length, at),
             (Operation::Answer(answer), Side::Server) => {
-                self.answer(answer, &message, length, t_ns);
+                self.answer(answer, &message, length, at);
             }
             _ => {
-                self.tallies.malformed += 1;
+                self.malformed();
                 return;
             }
         }
@@ -126,63 +202,175 @@ impl Messages for Hearing<'_> {
         }
     }
 
-    fn layer(&mut self, layer: Layer) -> bool {
+    fn layer(&mut self, layer: Layer) {
+        let exchange = &mut *self.exchange;
         let found = match layer {
-            Layer::Tls if self.exchange.messages == 0 => Opaque::Ldaps,
+            Layer::Tls if exchange.messages == 0 && (exchange.begun || exchange.of_tls) => {
+                Opaque::Ldaps
+            }
             Layer::Tls => Opaque::StartTls,
-            Layer::Sasl if self.exchange.by_sasl => Opaque::Sasl,
-            Layer::Sasl => return false,
+            Layer::Sealed => Opaque::Sasl,
+            Layer::Unknown => Opaque::Ldaps,
         };
-        self.exchange.opaque.get_or_insert(found);
-        true
+        exchange.opaque.get_or_insert(found);
+    }
+
+    fn buffers(&mut self) {
+        self.exchange.signed = true;
+    }
+
+    fn may_have_buffers(&self) -> bool {
+        self.exchange.by_sasl
+    }
+
+    fn proxied(&mut self, client: Option<[u8; 16]>) {
+        self.tallies.proxied += 1;
+        if let Some(address) = client {
+            self.exchange.client = self.tallies.other_client(self.exchange.client, address);
+        }
     }
 
     fn malformed(&mut self) {
-        self.tallies.malformed += 1;
+        if self.exchange.messages == 0 {
+            self.exchange.malformed += 1;
+        } else {
+            self.tallies.malformed += 1;
+        }
     }
 
     fn is_opaque(&self) -> bool {
         self.exchange.opaque.is_some()
     }
+
+    fn is_of_tls(&self) -> bool {
+        self.exchange.of_tls && self.exchange.messages == 0
+    }
+
+    fn opaque(&mut self, bytes: &[u8], at: At) {
+        self.tallies.opaque_bytes += bytes.len() as u64;
+        let exchange = &mut *self.exchange;
+        let is_tls = matches!(exchange.opaque, Some(Opaque::Ldaps | Opaque::StartTls));
+        if is_tls && !std::mem::replace(&mut exchange.shaken, true) {
+            exchange.handshake = Some(Box::default());
+        }
+        if let Some(handshake) = &mut exchange.handshake
+            && let Some(lasted_ns) = handshake.bytes(self.side, bytes, at)
+        {
+            exchange.handshake = None;
+            if let Some(ns) = lasted_ns {
+                self.tallies.handshakes.record(ns);
+            }
+        }
+    }
+
+    fn opaque_bytes(&mut self, count: u64) {
+        self.tallies.opaque_bytes += count;
+    }
 }
 
 impl Hearing<'_> {
-    fn request(&mut self, kind: Kind, message: &Message<'_>, length: u64, t_ns: Option<u64>) {
+    fn request(&mut self, kind: Kind, message: &Message<'_>, length: u64, at: Option<At>) {
         let (exchange, tallies) = (&mut *self.exchange, &mut *self.tallies);
         let tally = tallies.of(kind);
         tally.requests += 1;
         tally.request_bytes += length;
         let now_ns = tallies.now_ns;
-        tallies.timeline.at(t_ns.unwrap_or(now_ns)).requests[kind as usize] += 1;
+        tallies
+            .timeline
+            .at(at.map_or(now_ns, |at| at.t_ns))
+            .requests[kind as usize] += 1;
         if let Some(client) = tallies.clients.get_mut(exchange.client as usize) {
             client.requests[kind as usize] += 1;
         }
         match kind {
-            Kind::Bind => exchange.binds += 1,
+            Kind::Bind => self.bind(message),
             Kind::Unbind => exchange.unbound = true,
+            Kind::Abandon => {
+                exchange.others += 1;
+                self.abandon(message);
+            }
             _ => exchange.others += 1,
         }
-        if kind == Kind::Abandon {
-            let id = message::abandoned_id(&message.content);
-            if let Some(pending) = id.and_then(|id| exchange.pending.get_mut(&id)) {
-                tallies.abandoned += u64::from(!pending.abandoned);
-                pending.abandoned = true;
+        if kind.is_answered() {
+            self.follow(kind, message, at);
+        }
+    }
+
+    fn abandon(&mut self, message: &Message<'_>) {
+        let id = message::abandoned_id(&message.content);
+        if let Some(pending) = id.and_then(|id| self.exchange.pending.get_mut(&id)) {
+            self.tallies.abandoned += u64::from(!pending.abandoned);
+            pending.abandoned = true;
+        }
+    }
+
+    /// Counts an authentication, of which this is the first message or a further one.
+    fn bind(&mut self, message: &Message<'_>) {
+        let (exchange, tallies) = (&mut *self.exchange, &mut *self.tallies);
+        let goes_on = std::mem::take(&mut exchange.goes_on);
+        let bind = message::bind(&message.content);
+        exchange.by_sasl |= bind.is_none_or(|bind| bind.by_sasl);
+        if !goes_on {
+            exchange.binds += 1;
+            tallies.authentications += 1;
+        }
+        let Some(bind) = bind else {
+            return;
+        };
+        exchange.goes_on = bind.goes_on;
+        if goes_on {
+            return;
+        }
+        let mechanism = tallies.bindings.mechanism(bind.mechanism);
+        match &mut exchange.auth {
+            Some(auth) if auth.mechanism == mechanism => {
+                auth.binds += 1;
+                auth.others = exchange.others;
+            }
+            _ => {
+                let auth = Auth {
+                    mechanism,
+                    by_sasl: bind.by_sasl,
+                    binds: 1,
+                    failed: 0,
+                    others: exchange.others,
+                };
+                if let Some(before) = exchange.auth.replace(Box::new(auth)) {
+                    exchange.bound(&before, tallies);
+                }
             }
         }
-        if kind.is_answered() {
-            self.follow(kind, message, t_ns);
+    }
+
+    /// Takes the result of a bind.
+    fn bound(&mut self, code: Option<u32>) {
+        let (exchange, tallies) = (&mut *self.exchange, &mut *self.tallies);
+        exchange.goes_on |= code == Some(GOES_ON);
+        let failed = code.filter(|code| *code != 0 && *code != GOES_ON);
+        if let Some(code) = failed {
+            exchange.goes_on = false;
+            let mechanism = exchange.auth.as_ref().map(|auth| auth.mechanism);
+            tallies.failed_bind(exchange.client, mechanism, code);
+            if let Some(auth) = &mut exchange.auth {
+                auth.failed += 1;
+            }
         }
     }
 
     /// Waits for the answer.
-    fn follow(&mut self, kind: Kind, message: &Message<'_>, t_ns: Option<u64>) {
+    fn follow(&mut self, kind: Kind, message: &Message<'_>, at: Option<At>) {
         let (filter, search) = if kind == Kind::Search {
             self.searched(message)
         } else {
             (TOGETHER, TOGETHER)
         };
+        if kind == Kind::Extended {
+            self.tallies.extended(message::extended(&message.content));
+        }
+        let lasting = message
+            .controls
+            .is_some_and(|controls| self.controlled(&controls));
         let (exchange, tallies) = (&mut *self.exchange, &mut *self.tallies);
-        exchange.by_sasl |= kind == Kind::Bind && message::binds_by_sasl(&message.content);
         if tallies.pending >= MOST_PENDING {
             tallies.unfollowed += 1;
             return;
@@ -190,7 +378,7 @@ impl Hearing<'_> {
         tallies.pending += 1;
         let pending = Pending {
             kind,
-            t_ns,
+            at,
             filter,
             search,
             begun: false,
@@ -198,14 +386,37 @@ impl Hearing<'_> {
             bytes: 0,
             lost: exchange.lost,
             abandoned: false,
+            lasting,
             asks_for_tls: kind == Kind::Extended && message::asks_for_tls(&message.content),
         };
         if let Some(former) = exchange.pending.insert(message.id, pending) {
-            exchange.left(&former, tallies);
+            let now_ns = tallies.now_ns;
+            exchange.left(&former, true, now_ns, tallies);
         }
         let depth = exchange.pending.len() as u64;
         tallies.depth_sum += depth;
         tallies.depth_max = tallies.depth_max.max(depth);
+    }
+
+    /// Counts the controls of a request; whether it lasts until it is abandoned.
+    fn controlled(&mut self, controls: &assay_ldap::ber::Tlv<'_>) -> bool {
+        let mut lasting = false;
+        for (name, value) in message::each_control(controls) {
+            self.tallies.control(name);
+            let value = value.unwrap_or_default();
+            lasting |= LASTING.contains(&name)
+                || (name == SYNCHRONISED && value.get(2..5) == Some(&[0x0a, 1, 3]));
+            if name == PAGED
+                && let Some(page) = message::page(value)
+            {
+                let exchange = &mut *self.exchange;
+                let is_new = page == Page::First || (page == Page::Next && !exchange.paging);
+                self.tallies.paged_searches += u64::from(is_new);
+                self.tallies.pages += u64::from(page != Page::End);
+                exchange.paging = page != Page::End;
+            }
+        }
+        lasting
     }
 
     /// The places of a search's filter, and of the searches that are like it.
@@ -226,55 +437,56 @@ impl Hearing<'_> {
         (filter, search)
     }
 
-    fn answer(&mut self, answer: Answer, message: &Message<'_>, length: u64, t_ns: Option<u64>) {
+    fn answer(&mut self, answer: Answer, message: &Message<'_>, length: u64, at: Option<At>) {
         match answer {
             Answer::Entry => self.tallies.entries += 1,
             Answer::Reference => self.tallies.references += 1,
             Answer::Intermediate => self.tallies.intermediate += 1,
             Answer::Result(Kind::Extended) if message.id == 0 => {
                 self.tallies.notices += 1;
+                self.exchange.noticed = true;
                 return;
             }
             Answer::Result(kind) => {
-                self.result(kind, message, length, t_ns);
+                self.result(kind, message, length, at);
                 return;
             }
         }
-        self.part(answer, message.id, length, t_ns);
+        self.part(answer, message.id, length, at);
     }
 
     /// A part of an answer that goes on.
-    fn part(&mut self, answer: Answer, id: u32, length: u64, t_ns: Option<u64>) {
+    fn part(&mut self, answer: Answer, id: u32, length: u64, at: Option<At>) {
         let exchange = &mut *self.exchange;
-        let Some(pending) = exchange.pending.get(&id) else {
-            return;
-        };
-        let lacking = exchange.may_lack(Side::Server, pending);
+        let (behind, lost) = (exchange.behind, exchange.lost);
         let Some(pending) = exchange.pending.get_mut(&id) else {
             return;
         };
+        let side = Side::Server as usize;
+        let lacking = behind[side] || lost[side] != pending.lost[side];
         pending.bytes += length;
         if answer == Answer::Intermediate {
             return;
         }
         let first = !std::mem::replace(&mut pending.begun, true);
+        pending.entries += u32::from(answer == Answer::Entry);
         if first
             && !lacking
-            && let (Some(from_ns), Some(t_ns)) = (pending.t_ns, t_ns)
+            && let (Some(from), Some(at)) = (pending.at, at)
+            && let Some(ns) = at.since(from)
         {
             let kind = pending.kind;
-            self.tallies
-                .of(kind)
-                .first_entry
-                .record(t_ns.saturating_sub(from_ns));
+            self.tallies.of(kind).first_entry.record(ns);
         }
-        pending.entries += u32::from(answer == Answer::Entry);
     }
 
     /// The end of an answer.
-    fn result(&mut self, kind: Kind, message: &Message<'_>, length: u64, t_ns: Option<u64>) {
-        let (exchange, tallies) = (&mut *self.exchange, &mut *self.tallies);
+    fn result(&mut self, kind: Kind, message: &Message<'_>, length: u64, at: Option<At>) {
         let code = message::result_code(&message.content);
+        if kind == Kind::Bind {
+            self.bound(code);
+        }
+        let (exchange, tallies) = (&mut *self.exchange, &mut *self.tallies);
         if let Some(code) = code {
             tallies.codes.count(code);
             tallies.of(kind).codes.count(code);
@@ -286,17 +498,18 @@ impl Hearing<'_> {
         };
         if pending.kind != kind {
             tallies.answers_without_request += 1;
-            exchange.left(&pending, tallies);
+            let now_ns = tallies.now_ns;
+            exchange.left(&pending, true, now_ns, tallies);
             return;
         }
         tallies.pending -= 1;
         if pending.asks_for_tls && code == Some(0) {
             exchange.opaque = Some(Opaque::StartTls);
         }
-        self.answered(&pending, code, length, t_ns);
+        self.answered(&pending, code, length, at);
     }
 
-    fn answered(&mut self, pending: &Pending, code: Option<u32>, length: u64, t_ns: Option<u64>) {
+    fn answered(&mut self, pending: &Pending, code: Option<u32>, length: u64, at: Option<At>) {
         let (exchange, tallies) = (&mut *self.exchange, &mut *self.tallies);
         let bytes = pending.bytes + length;
         tallies.of(pending.kind).answered += 1;
@@ -325,16 +538,31 @@ impl Hearing<'_> {
         // The id may have been used again by a request that was lost, with the former's answer lost before.
         let doubtful =
             exchange.may_lack(Side::Client, pending) && exchange.may_lack(Side::Server, pending);
-        match (pending.t_ns, t_ns) {
-            (Some(from_ns), Some(t_ns)) if !doubtful => {
-                tallies.responded(
-                    pending.kind,
-                    exchange.client,
-                    pending.filter,
-                    t_ns.saturating_sub(from_ns),
-                );
-            }
-            _ => tallies.untimed += 1,
+        let ns = match (pending.at, at) {
+            (Some(from), Some(at)) if !doubtful => at.since(from),
+            _ => None,
+        };
+        let row = Use {
+            client: exchange.client,
+            kind: pending.kind,
+            filter: pending.filter,
+            code,
+        };
+        let place = match exchange.row {
+            Some((known, place)) if known == row => place,
+            _ => tallies.uses.place(row),
+        };
+        exchange.row = Some((row, place));
+        tallies.uses.count(place, pending.entries, ns);
+        let asked = Asked {
+            kind: pending.kind,
+            client: exchange.client,
+            filter: pending.filter,
+            at: pending.at,
+        };
+        match ns {
+            Some(ns) => tallies.responded(&asked, code, at.unwrap_or_default(), ns),
+            None => tallies.untimed += 1,
         }
     }
 }

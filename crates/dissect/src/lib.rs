@@ -1,29 +1,40 @@
 //! Captures of directory traffic: frames, streams, LDAP messages, operations, in one pass and in memory that has a bound.
 //!
 //! The order of the files is that of the layers: `capture` gives frames, `packet` segments, `order` bytes in order,
-//! `framing` messages, `exchange` operations, `tallies` counts, `report` JSON.
+//! `framing` messages, `exchange` operations, `tallies` counts, `report` JSON. `tunnels`, `proxied`, `sasl` and `tls` are what may
+//! lie around them.
 
 #![recursion_limit = "512"]
 
+mod bindings;
 mod capture;
+mod cldap;
 mod connections;
 mod exchange;
 mod fragments;
 mod framing;
+mod hashing;
 mod message;
 mod order;
 mod packet;
+mod ports;
+mod proxied;
 mod report;
+mod sasl;
 mod searches;
+mod slowest;
 mod tallies;
 mod timeline;
 mod times;
+mod tls;
+mod tunnels;
+mod uses;
 
 use capture::{FileRead, Receiver, live};
 use connections::Connections;
-use fragments::Fragments;
 use message::Kind;
-use packet::{Content, Frame, Link};
+use packet::{At, Content, Endpoint, Found, Frame, Layers, Link, Segment};
+use ports::Ports;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -90,7 +101,6 @@ pub fn serve_if_asked() {
 #[must_use]
 pub fn run(options: &Options) -> Value {
     let mut dissector = Dissector::new(options);
-    let mut files: Vec<FileRead> = Vec::new();
     if let Some(interface) = &options.interface {
         let duration = options.duration_ns.map(Duration::from_nanos);
         let ports = dissector.ports.clone();
@@ -98,28 +108,10 @@ pub fn run(options: &Options) -> Value {
             return json!({"refused": [refused]});
         }
     }
-    let mut refused = Vec::new();
-    for path in in_order(&options.files) {
-        match capture::read(path, &mut dissector) {
-            Ok(read) => files.push(read),
-            Err(reason) => refused.push(reason),
-        }
+    match capture::read(&options.files, &mut dissector) {
+        Ok(files) => dissector.finish(&files),
+        Err(refused) => json!({"refused": refused}),
     }
-    if refused.is_empty() {
-        dissector.finish(&files)
-    } else {
-        json!({"refused": refused})
-    }
-}
-
-/// Files by the time of their first frames: a name says little about which piece of a capture came first.
-fn in_order(files: &[String]) -> Vec<&str> {
-    let mut paths: Vec<&str> = files.iter().map(String::as_str).collect();
-    let is_file = |path: &&str| std::fs::metadata(path).is_ok_and(|found| found.is_file());
-    if paths.len() > 1 && paths.iter().all(is_file) {
-        paths.sort_by_cached_key(|path| capture::first_ns(path).unwrap_or(u64::MAX));
-    }
-    paths
 }
 
 /// Bytes of a capture as a file would have them: what a fuzzer feeds.
@@ -141,9 +133,24 @@ pub fn dissect_by(bytes: &[u8], chunk: usize) -> Value {
 /// The state of a pass.
 struct Dissector {
     ports: BTreeSet<u16>,
+    layers: Layers,
+    streams: Streams,
+}
+
+/// What is above the packets.
+struct Streams {
     connections: Connections,
-    fragments: Fragments,
     tallies: Tallies,
+}
+
+impl Found for Streams {
+    fn segment(&mut self, segment: &Segment<'_>) {
+        self.connections.segment(segment, &mut self.tallies);
+    }
+
+    fn datagram(&mut self, at: At, from: Endpoint, to: Endpoint, payload: &[u8]) {
+        self.tallies.datagrams.datagram(at, from, to, payload);
+    }
 }
 
 const PORTS: [u16; 4] = [389, 636, 3268, 3269];
@@ -156,38 +163,32 @@ impl Dissector {
         let limits = options.limits.iter().map(|one| Limit {
             kind: one.operation.as_ref().and_then(kind_of),
             ns: one.ns,
+            n: 0,
             slower: 0,
         });
+        // On an interface the bodies of other frames are not even copied.
+        let by_content = options.interface.is_none();
         Self {
-            connections: Connections::new(ports.clone()),
+            layers: Layers::new(Ports::new(ports.iter().copied(), by_content)),
             ports,
-            fragments: Fragments::default(),
-            tallies: Tallies::new(limits.collect()),
+            streams: Streams {
+                connections: Connections::new(),
+                tallies: Tallies::new(limits.collect()),
+            },
         }
     }
 
     fn finish(mut self, files: &[FileRead]) -> Value {
-        self.connections.finish(&mut self.tallies);
-        report::report(
-            &self.tallies,
-            files,
-            (self.fragments.parts(), self.fragments.incomplete()),
-        )
+        self.streams.connections.finish(&mut self.streams.tallies);
+        report::report(&self.streams.tallies, files, &self.layers)
     }
 }
 
 impl Receiver for Dissector {
     fn frame(&mut self, frame: &Frame<'_>) {
-        let Self {
-            ports,
-            connections,
-            fragments,
-            tallies,
-        } = self;
-        tallies.frame(frame.t_ns, frame.wire_bytes);
-        let content = packet::read(frame, ports, fragments, |segment| {
-            connections.segment(segment, frame.t_ns, tallies);
-        });
+        self.streams.tallies.frame(frame.at, frame.wire_bytes);
+        let content = self.layers.read(frame, &mut self.streams);
+        let tallies = &mut self.streams.tallies;
         match content {
             Content::OtherPorts(one, other) => tallies.other_ports(one, other),
             Content::Unreadable => tallies.unreadable_frames += 1,
@@ -199,20 +200,25 @@ impl Receiver for Dissector {
                     *tallies.unknown_links.entry(number).or_default() += 1;
                 }
             }
-            Content::Segment | Content::Fragment => {}
+            Content::Segment | Content::Fragment | Content::Datagram => {}
         }
     }
 
     fn dropped(&mut self, frames: u64) {
-        self.tallies.capture_drops += frames;
+        self.streams.tallies.capture_drops += frames;
     }
 
-    fn undescribed(&mut self) {
-        self.tallies.undescribed_frames += 1;
+    fn undescribed(&mut self, frames: u64) {
+        self.streams.tallies.undescribed_frames += frames;
+    }
+
+    fn went_back(&mut self, in_order: bool) {
+        self.streams.tallies.backwards += 1;
+        self.streams.tallies.reordered += u64::from(in_order);
     }
 
     fn asked(&mut self) {
         let mut output = std::io::stdout().lock();
-        let _ = writeln!(output, "{}", report::counts(&self.tallies)); // who asked may be gone
+        let _ = writeln!(output, "{}", report::counts(&self.streams.tallies)); // who asked may be gone
     }
 }

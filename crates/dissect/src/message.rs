@@ -7,7 +7,11 @@ use assay_ldap::op;
 pub const SEQUENCE: u8 = 0x30;
 const INTEGER: u8 = 0x02;
 const ENUMERATED: u8 = 0x0a;
+const SIMPLE: u8 = 0x80;
 const SASL: u8 = 0xa3;
+/// The three messages of Active Directory's own authentication; a challenge has the code of success.
+const SICILY: u8 = 0x89;
+const SICILY_LAST: u8 = 0x8b;
 /// Bytes of the shape of a filter; longer ones end in dots.
 const MOST_OF_SHAPE: usize = 1024;
 const CUT: &str = "(…)";
@@ -25,7 +29,7 @@ pub enum Side {
 }
 
 /// The kinds of operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
     Search,
@@ -148,6 +152,7 @@ pub struct Message<'a> {
     pub id: u32,
     pub operation: Operation,
     pub content: Tlv<'a>,
+    pub controls: Option<Tlv<'a>>,
 }
 
 /// Reads the id and the operation of a message, which may have been cut behind them.
@@ -169,7 +174,32 @@ pub fn read(bytes: &[u8]) -> Result<Message<'_>, Flaw> {
         id,
         operation,
         content,
+        controls: message.controls,
     })
+}
+
+/// Whether the message that begins here is all of these bytes, or others follow it, and what it holds is LDAP.
+pub fn is_plausible(bytes: &[u8], side: Side) -> bool {
+    let Ok(whole) = ber::read(bytes) else {
+        return false;
+    };
+    let follows = bytes.get(whole.span());
+    if !whole.is_whole() || follows.is_some_and(|tag| *tag != SEQUENCE) {
+        return false;
+    }
+    let Ok(message) = read(bytes) else {
+        return false;
+    };
+    match message.operation {
+        one if one.side() != side => false,
+        Operation::Request(Kind::Search) => {
+            let request = SearchRequest::read(&message.content);
+            request.scope.is_some_and(|scope| scope < 4) && request.filter.is_some()
+        }
+        Operation::Request(Kind::Bind) => bind(&message.content).is_some(),
+        Operation::Answer(Answer::Result(_)) => result_code(&message.content).is_some(),
+        _ => true,
+    }
 }
 
 /// Whether bytes are the start of a message.
@@ -263,9 +293,74 @@ pub fn asks_for_tls(content: &Tlv<'_>) -> bool {
         .is_some_and(|name| name.tag == 0x80 && name.body == op::START_TLS.as_bytes())
 }
 
-/// Whether a bind is by SASL, after which a layer may begin.
-pub fn binds_by_sasl(content: &Tlv<'_>) -> bool {
-    matches!(content.parts().nth(2), Some(Ok(method)) if method.tag == SASL)
+/// How a bind authenticates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bind<'a> {
+    /// `anonymous`, `unauthenticated` (a name without a password), `simple`, or a mechanism of SASL.
+    pub mechanism: &'a [u8],
+    /// Whether a layer may begin after it.
+    pub by_sasl: bool,
+    /// Whether another message of the same authentication follows, whatever the result says.
+    pub goes_on: bool,
+}
+
+/// Reads a bind; None where it is none, or was cut off.
+pub fn bind<'a>(content: &Tlv<'a>) -> Option<Bind<'a>> {
+    let mut parts = content.parts();
+    let version = parts.whole()?.number()?;
+    let name = parts.whole().filter(|part| part.tag == 0x04)?;
+    let method = parts.next()?.ok()?;
+    let mechanism: &[u8] = match method.tag {
+        SIMPLE if method.length > 0 => b"simple",
+        SIMPLE if name.length > 0 => b"unauthenticated",
+        SIMPLE => b"anonymous",
+        SASL => method.parts().whole().filter(|part| part.tag == 0x04)?.body,
+        SICILY..=SICILY_LAST => b"Sicily",
+        _ => return None,
+    };
+    (1..=3).contains(&version).then_some(Bind {
+        mechanism,
+        by_sasl: method.tag != SIMPLE,
+        goes_on: (SICILY..SICILY_LAST).contains(&method.tag),
+    })
+}
+
+/// The object identifier that an extended request names.
+pub fn extended<'a>(content: &Tlv<'a>) -> Option<&'a [u8]> {
+    let name = content.parts().whole().filter(|part| part.tag == 0x80)?;
+    Some(name.body)
+}
+
+/// A control of a message: its object identifier and its value, if it has one.
+pub fn each_control<'a>(controls: &Tlv<'a>) -> impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)> {
+    let mut each = controls.parts();
+    std::iter::from_fn(move || {
+        let mut parts = each.whole().filter(|part| part.tag == SEQUENCE)?.parts();
+        let name = parts.whole().filter(|part| part.tag == 0x04)?.body;
+        let value = std::iter::from_fn(|| parts.whole()).find(|part| part.tag == 0x04);
+        Some((name, value.map(|value| value.body)))
+    })
+}
+
+/// Which part of a paged search a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Page {
+    First,
+    Next,
+    /// None more.
+    End,
+}
+
+/// Reads the value of the control of paged results (RFC 2696).
+pub fn page(value: &[u8]) -> Option<Page> {
+    let mut parts = ber::read(value).ok()?.parts();
+    let size = parts.whole().filter(|part| part.tag == INTEGER)?.number()?;
+    let cookie = parts.whole().filter(|part| part.tag == 0x04)?;
+    Some(match (cookie.length, size) {
+        (0, _) => Page::First,
+        (_, 0) => Page::End,
+        _ => Page::Next,
+    })
 }
 
 /// Which attributes a search wants.

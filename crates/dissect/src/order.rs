@@ -3,6 +3,7 @@
 //! What the receiver acknowledged and the capture lacks was lost by the capture: it is given up at once. What stands behind
 //! such a gap keeps the time of its own frame, so that no operation becomes slow by waiting for bytes that never come.
 
+use crate::packet::At;
 use std::collections::VecDeque;
 
 /// Bytes and segments that wait behind a hole; with more the hole is taken for a loss of the capture.
@@ -14,12 +15,12 @@ const FARTHEST: u32 = 1 << 29;
 /// What comes out, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// Bytes, and the time of the frame that had them.
-    Bytes(&'a [u8], u64),
+    /// Bytes, and the frame that had them.
+    Bytes(&'a [u8], At),
     /// Bytes that the capture lost.
     Gap(u32),
-    /// Bytes that the capture cut off a frame of this time.
-    Cut(u32, u64),
+    /// Bytes that the capture cut off a frame.
+    Cut(u32, At),
     /// The numbers start anew.
     Restart,
 }
@@ -38,7 +39,7 @@ pub enum Brought {
 
 struct Held {
     seq: u32,
-    t_ns: u64,
+    at: At,
     missing: u32,
     bytes: Box<[u8]>,
 }
@@ -55,7 +56,7 @@ impl Held {
 #[derive(Clone, Copy)]
 pub struct Payload<'a> {
     pub seq: u32,
-    pub t_ns: u64,
+    pub at: At,
     pub bytes: &'a [u8],
     pub missing: u32,
 }
@@ -135,6 +136,13 @@ impl Order {
         self.known && self.acked_known && ahead(self.acked, self.next) > 0
     }
 
+    /// Whether bytes are new: they are not before the next one, and none that waits has their place.
+    pub fn lacks(&self, payload: &Payload<'_>) -> bool {
+        let is_held =
+            |one: &Held| ahead(one.seq, payload.seq) <= 0 && ahead(one.end(), payload.end()) >= 0;
+        (!self.known || ahead(payload.end(), self.next) > 0) && !self.held.iter().any(is_held)
+    }
+
     /// The sender has no more after this number.
     pub fn ends_at(&mut self, seq: u32) {
         self.fin.get_or_insert(seq);
@@ -188,7 +196,7 @@ impl Order {
             if ahead(held.end(), self.next) > 0 {
                 let payload = Payload {
                     seq: held.seq,
-                    t_ns: held.t_ns,
+                    at: held.at,
                     bytes: &held.bytes,
                     missing: held.missing,
                 };
@@ -200,10 +208,10 @@ impl Order {
     fn hand_on(&mut self, payload: Payload<'_>, out: &mut impl FnMut(Piece<'_>)) {
         self.next = payload.end();
         if !payload.bytes.is_empty() {
-            out(Piece::Bytes(payload.bytes, payload.t_ns));
+            out(Piece::Bytes(payload.bytes, payload.at));
         }
         if payload.missing > 0 {
-            out(Piece::Cut(payload.missing, payload.t_ns));
+            out(Piece::Cut(payload.missing, payload.at));
         }
     }
 
@@ -320,7 +328,7 @@ impl Order {
         self.held_bytes += payload.bytes.len();
         let held = Held {
             seq: payload.seq,
-            t_ns: payload.t_ns,
+            at: payload.at,
             missing: payload.missing,
             bytes: payload.bytes.into(),
         };
@@ -368,7 +376,7 @@ mod tests {
             order.take(
                 Payload {
                     seq: *seq,
-                    t_ns: 0,
+                    at: At::default(),
                     bytes,
                     missing: 0,
                 },
@@ -388,7 +396,7 @@ mod tests {
         order.begin(100);
         let held = Payload {
             seq: 105,
-            t_ns: 7,
+            at: At::new(7, true, 0, 1),
             bytes: b"later",
             missing: 0,
         };
@@ -398,7 +406,7 @@ mod tests {
         );
         order.acknowledged(110, &mut |piece| match piece {
             Piece::Gap(count) => found.push((count, 0)),
-            Piece::Bytes(bytes, t_ns) => found.push((bytes.len() as u32, t_ns)),
+            Piece::Bytes(bytes, at) => found.push((bytes.len() as u32, at.t_ns)),
             _ => panic!("{piece:?}"),
         });
         assert_eq!(found, [(5, 0), (5, 7)]);
@@ -410,7 +418,7 @@ mod tests {
         order.begin(100);
         let far = Payload {
             seq: 100 + (1 << 31),
-            t_ns: 7,
+            at: At::new(7, true, 0, 1),
             bytes: b"anew",
             missing: 0,
         };

@@ -1,12 +1,13 @@
-//! A captured frame down to its TCP segment: link layer, IP, fragments, checksums.
+//! A captured frame down to its TCP segment: link layer, tunnels, IP, fragments, checksums.
 
 use crate::fragments::{Datagram, Fragments};
+use crate::ports::{Ports, Sender};
+use crate::tunnels::{self, Inner, Tunnel};
 use etherparse::{
-    EtherType, IpAuthHeaderSlice, Ipv6FragmentHeaderSlice, Ipv6RawExtHeaderSlice, LaxIpv4Slice,
-    LaxIpv6Slice, LaxNetSlice, LaxSlicedPacket, TcpSlice, TransportSlice, checksum::Sum16BitWords,
-    ip_number,
+    EtherType, IpAuthHeaderSlice, IpNumber, Ipv6FragmentHeaderSlice, Ipv6RawExtHeaderSlice,
+    LaxIpv4Slice, LaxIpv6Slice, LaxNetSlice, LaxSlicedPacket, TcpSlice, TransportSlice, UdpSlice,
+    checksum::Sum16BitWords, ip_number,
 };
-use std::collections::BTreeSet;
 
 /// The link layers that are read, by their numbers in captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,13 @@ pub enum Link {
     Raw,
     /// An address family in the order of the machine, or of the network.
     Loopback,
+    /// A packet of PPP, with or without the header of HDLC.
+    Ppp,
+    /// A session of PPP over Ethernet.
+    PppSession,
+    /// Attributes of the netfilter log; one is the packet.
+    Nflog,
+    /// Not read.
     Unknown(u32),
 }
 
@@ -32,8 +40,61 @@ impl Link {
             276 => Self::Cooked2,
             12 | 14 | 101 | 228 | 229 => Self::Raw,
             0 | 108 => Self::Loopback,
+            9 | 50 => Self::Ppp,
+            51 => Self::PppSession,
+            239 => Self::Nflog,
             other => Self::Unknown(other),
         }
+    }
+}
+
+/// When and where something passed: the time of a frame, its file and its number there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct At {
+    pub t_ns: u64,
+    /// File, whether the time is not known, number.
+    place: u64,
+}
+
+const NO_TIME: u64 = 1 << 47;
+
+impl At {
+    /// A frame with the number of its file, and its own in that file.
+    pub fn new(t_ns: u64, is_timed: bool, file: u16, number: u64) -> Self {
+        let unknown = if is_timed { 0 } else { NO_TIME };
+        Self {
+            t_ns,
+            place: u64::from(file) << 48 | unknown | number & (NO_TIME - 1),
+        }
+    }
+
+    /// Whether the time is known.
+    #[inline]
+    pub fn is_timed(self) -> bool {
+        self.place & NO_TIME == 0
+    }
+
+    /// The number of the file.
+    pub fn file(self) -> u16 {
+        (self.place >> 48) as u16
+    }
+
+    /// The number of the frame in its file, from 1 on.
+    pub fn number(self) -> u64 {
+        self.place & (NO_TIME - 1)
+    }
+
+    /// The later of two frames.
+    #[inline]
+    pub fn max(self, other: Self) -> Self {
+        if other.t_ns > self.t_ns { other } else { self }
+    }
+
+    /// How long after another one; None where a time is unknown, or not later: no answer comes with its request.
+    #[inline]
+    pub fn since(self, before: Self) -> Option<u64> {
+        let ns = self.t_ns.checked_sub(before.t_ns)?;
+        (ns > 0 && self.is_timed() && before.is_timed()).then_some(ns)
     }
 }
 
@@ -41,7 +102,7 @@ impl Link {
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     pub link: Link,
-    pub t_ns: u64,
+    pub at: At,
     /// Bytes on the wire.
     pub wire_bytes: u32,
     /// Bytes that were captured.
@@ -71,8 +132,15 @@ pub enum Sum {
 /// One TCP segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment<'a> {
+    pub at: At,
     pub from: Endpoint,
     pub to: Endpoint,
+    /// Who sends it, by its ports.
+    pub sender: Sender,
+    /// The number of its packet; 0 where it has none.
+    pub identification: u16,
+    /// The checksum as it is.
+    pub checksum: u16,
     pub seq: u32,
     /// The number that is acknowledged, if one is.
     pub ack: Option<u32>,
@@ -93,6 +161,8 @@ pub enum Content {
     Segment,
     /// TCP between other ports.
     OtherPorts(u16, u16),
+    /// A datagram of UDP to or from one of the ports.
+    Datagram,
     /// A part of a datagram whose other parts are not there yet.
     Fragment,
     /// No TCP, or a link layer that is not read.
@@ -101,90 +171,276 @@ pub enum Content {
     Unreadable,
 }
 
-/// Reads a frame and hands its segment on, if it is to or from one of the ports.
-pub fn read(
-    frame: &Frame<'_>,
-    ports: &BTreeSet<u16>,
-    fragments: &mut Fragments,
-    mut use_segment: impl FnMut(&Segment<'_>),
-) -> Content {
-    let Some(packet) = sliced(frame.link, frame.data) else {
-        return Content::Other;
-    };
-    let Some(net) = Net::of(&packet, frame) else {
-        return Content::Other;
-    };
-    match &net.part {
-        Part::Whole => {}
-        Part::Other => return Content::Other,
-        Part::Tcp(_) if net.missing > 0 => return Content::Unreadable,
-        Part::Tcp(part) => {
-            let Some(whole) = fragments.add(part) else {
-                return Content::Fragment;
+/// Takes what was found in frames.
+pub trait Found {
+    fn segment(&mut self, segment: &Segment<'_>);
+    /// A datagram of UDP between these ends.
+    fn datagram(&mut self, at: At, from: Endpoint, to: Endpoint, payload: &[u8]);
+}
+
+/// Tunnels in tunnels that are followed.
+const MOST_DEEP: u32 = 8;
+
+/// What the layers below TCP need.
+pub struct Layers {
+    pub ports: Ports,
+    pub fragments: Fragments,
+    /// Parts of datagrams that may hold a tunnel.
+    tunnelled: Fragments,
+    /// Frames by the tunnel they came in; one in several counts for each.
+    pub tunnels: [u64; Tunnel::COUNT],
+}
+
+impl Layers {
+    /// To these ports.
+    pub fn new(ports: Ports) -> Self {
+        Self {
+            ports,
+            fragments: Fragments::default(),
+            tunnelled: Fragments::default(),
+            tunnels: [0; Tunnel::COUNT],
+        }
+    }
+
+    /// Reads a frame and hands its segment on, if it is to or from one of the ports.
+    pub fn read(&mut self, frame: &Frame<'_>, out: &mut impl Found) -> Content {
+        let mut pass = Pass {
+            layers: self,
+            frame,
+            out,
+            depth: 0,
+        };
+        match sliced(frame.link, frame.data) {
+            Sliced::Packet(packet) => pass.packet(&packet),
+            Sliced::Inner(inner) => pass.inside(None, inner),
+            Sliced::No => Content::Other,
+        }
+    }
+
+    /// What of a frame's segment tells whether it follows another one; None where it has none.
+    pub fn seen(&mut self, frame: &Frame<'_>) -> Option<Seen> {
+        let mut first = First(None);
+        self.read(frame, &mut first);
+        first.0
+    }
+}
+
+/// Takes the first segment.
+struct First(Option<Seen>);
+
+impl Found for First {
+    fn segment(&mut self, one: &Segment<'_>) {
+        let flags = u32::from(one.syn) + u32::from(one.fin);
+        self.0 = Some(Seen {
+            from: one.from,
+            to: one.to,
+            seq: one.seq,
+            ack: one.ack,
+            length: one.payload.len() as u32 + one.missing + flags,
+        });
+    }
+    fn datagram(&mut self, _: At, _: Endpoint, _: Endpoint, _: &[u8]) {}
+}
+
+/// What the link layer of a frame holds.
+enum Sliced<'a> {
+    Packet(LaxSlicedPacket<'a>),
+    Inner(Inner<'a>),
+    No,
+}
+
+/// One frame on its way through the layers.
+struct Pass<'p, F> {
+    layers: &'p mut Layers,
+    frame: &'p Frame<'p>,
+    out: &'p mut F,
+    depth: u32,
+}
+
+impl<F: Found> Pass<'_, F> {
+    fn packet(&mut self, packet: &LaxSlicedPacket<'_>) -> Content {
+        let Some(net) = Net::of(packet, self.frame) else {
+            return match packet.ether_payload() {
+                Some(other) => self.other(other.ether_type.0, other.payload),
+                None => Content::Other,
             };
-            return match TcpSlice::from_slice(&whole) {
-                Ok(tcp) => handed_on(&tcp, &net, frame, ports, &mut use_segment),
+        };
+        match &net.part {
+            Part::Whole => {}
+            Part::Tcp(_) if net.missing > 0 => return Content::Unreadable,
+            Part::Tcp(part) => {
+                let Some(whole) = self.layers.fragments.add(part) else {
+                    return Content::Fragment;
+                };
+                return match TcpSlice::from_slice(&whole) {
+                    Ok(tcp) => self.handed_on(&tcp, &net),
+                    Err(_) => Content::Unreadable,
+                };
+            }
+            Part::Other(part) => {
+                let Some(whole) = self.layers.tunnelled.add(part) else {
+                    return Content::Other;
+                };
+                return self.tunnelled(net.number, &whole, &net);
+            }
+        }
+        match &packet.transport {
+            Some(TransportSlice::Tcp(tcp)) => self.handed_on(tcp, &net),
+            None if net.number == ip_number::TCP => Content::Unreadable,
+            _ => self.tunnelled(net.number, net.payload, &net),
+        }
+    }
+
+    /// What is behind the header of IP and no TCP.
+    fn tunnelled(&mut self, number: IpNumber, payload: &[u8], net: &Net<'_>) -> Content {
+        if number == ip_number::TCP {
+            return match TcpSlice::from_slice(payload) {
+                Ok(tcp) => self.handed_on(&tcp, net),
                 Err(_) => Content::Unreadable,
             };
         }
+        if number != ip_number::UDP {
+            return match tunnels::in_ip(number.0, payload) {
+                Some((tunnel, inner)) => self.inside(Some(tunnel), inner),
+                None => Content::Other,
+            };
+        }
+        let Ok(udp) = UdpSlice::from_slice_lax(payload) else {
+            return Content::Other;
+        };
+        let ports = [udp.source_port(), udp.destination_port()];
+        if let Some((tunnel, inner)) = tunnels::in_udp(ports, udp.payload()) {
+            return self.inside(Some(tunnel), inner);
+        }
+        let [from, to] = [(net.from, ports[0]), (net.to, ports[1])].map(Endpoint::of);
+        if !self.layers.ports.is_server(&from) && !self.layers.ports.is_server(&to) {
+            return Content::Other;
+        }
+        self.out.datagram(self.frame.at, from, to, udp.payload());
+        Content::Datagram
     }
-    match &packet.transport {
-        Some(TransportSlice::Tcp(tcp)) => handed_on(tcp, &net, frame, ports, &mut use_segment),
-        None if net.tcp => Content::Unreadable,
-        _ => Content::Other,
+
+    /// What is behind the header of Ethernet and no IP.
+    fn other(&mut self, ether_type: u16, payload: &[u8]) -> Content {
+        match tunnels::in_ethernet(ether_type, payload) {
+            Some((tunnel, inner)) => self.inside(tunnel, inner),
+            None => Content::Other,
+        }
+    }
+
+    fn inside(&mut self, tunnel: Option<Tunnel>, inner: Inner<'_>) -> Content {
+        if self.depth >= MOST_DEEP {
+            return Content::Other;
+        }
+        self.depth += 1;
+        if let Some(tunnel) = tunnel {
+            self.layers.tunnels[tunnel as usize] += 1;
+        }
+        let packet = match inner {
+            Inner::Ip(packet) => LaxSlicedPacket::from_ip(packet).ok(),
+            Inner::Ethernet(frame) => LaxSlicedPacket::from_ethernet(frame).ok(),
+            Inner::Typed(ether_type, payload) => match ether_type {
+                0x0800 | 0x86dd | 0x8100 | 0x88a8 | 0x9100 => {
+                    let ether_type = EtherType(ether_type);
+                    Some(LaxSlicedPacket::from_ether_type(ether_type, payload))
+                }
+                other => return self.other(other, payload),
+            },
+        };
+        packet.map_or(Content::Other, |packet| self.packet(&packet))
+    }
+
+    fn handed_on(&mut self, tcp: &TcpSlice<'_>, net: &Net<'_>) -> Content {
+        let ports = (tcp.source_port(), tcp.destination_port());
+        let [from, to] = [(net.from, ports.0), (net.to, ports.1)].map(Endpoint::of);
+        let payload = tcp.payload();
+        let Some(sender) = self.layers.ports.sender(&from, &to, payload) else {
+            return Content::OtherPorts(ports.0, ports.1);
+        };
+        self.out.segment(&Segment {
+            at: self.frame.at,
+            from,
+            to,
+            sender,
+            identification: net.identification,
+            checksum: tcp.checksum(),
+            seq: tcp.sequence_number(),
+            ack: tcp.ack().then(|| tcp.acknowledgment_number()),
+            syn: tcp.syn(),
+            fin: tcp.fin(),
+            rst: tcp.rst(),
+            window: tcp.window_size(),
+            payload,
+            missing: net.missing,
+            sum: summed(tcp, net, self.frame),
+        });
+        Content::Segment
     }
 }
 
-fn handed_on(
-    tcp: &TcpSlice<'_>,
-    net: &Net<'_>,
-    frame: &Frame<'_>,
-    ports: &BTreeSet<u16>,
-    use_segment: &mut impl FnMut(&Segment<'_>),
-) -> Content {
-    let (from, to) = (tcp.source_port(), tcp.destination_port());
-    if !ports.contains(&from) && !ports.contains(&to) {
-        return Content::OtherPorts(from, to);
+impl Endpoint {
+    fn of((address, port): ([u8; 16], u16)) -> Self {
+        Self { address, port }
     }
-    use_segment(&Segment {
-        from: Endpoint {
-            address: net.from,
-            port: from,
-        },
-        to: Endpoint {
-            address: net.to,
-            port: to,
-        },
-        seq: tcp.sequence_number(),
-        ack: tcp.ack().then(|| tcp.acknowledgment_number()),
-        syn: tcp.syn(),
-        fin: tcp.fin(),
-        rst: tcp.rst(),
-        window: tcp.window_size(),
-        payload: tcp.payload(),
-        missing: net.missing,
-        sum: summed(tcp, net, frame),
-    });
-    Content::Segment
 }
 
-fn sliced(link: Link, data: &[u8]) -> Option<LaxSlicedPacket<'_>> {
+/// What of a segment tells whether it follows another one.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    from: Endpoint,
+    to: Endpoint,
+    seq: u32,
+    ack: Option<u32>,
+    /// Numbers that it takes.
+    length: u32,
+}
+
+impl Seen {
+    /// Whether it acknowledges bytes of the other one.
+    pub fn follows(self, other: Option<Self>) -> bool {
+        other.is_some_and(|other| {
+            let ends = (self.from, self.to) == (other.to, other.from);
+            let acknowledges = |ack: u32| ack.wrapping_sub(other.seq) as i32 > 0;
+            ends && other.length > 0 && self.ack.is_some_and(acknowledges)
+        })
+    }
+}
+
+fn sliced(link: Link, data: &[u8]) -> Sliced<'_> {
     let two = |at: usize| {
         Some(EtherType(u16::from_be_bytes(
             data.get(at..at + 2)?.try_into().ok()?,
         )))
     };
-    match link {
-        Link::Ethernet => LaxSlicedPacket::from_ethernet(data).ok(),
-        Link::Cooked => Some(LaxSlicedPacket::from_ether_type(two(14)?, data.get(16..)?)),
-        Link::Cooked2 => Some(LaxSlicedPacket::from_ether_type(two(0)?, data.get(20..)?)),
-        Link::Raw => LaxSlicedPacket::from_ip(data).ok(),
-        Link::Loopback => match family(data)? {
-            2 | 10 | 23 | 24 | 28 | 30 => LaxSlicedPacket::from_ip(data.get(4..)?).ok(),
+    let cooked = |at: usize, length: usize| {
+        let (ether_type, payload) = (two(at)?, data.get(length..)?);
+        Some(
+            match LaxSlicedPacket::from_ether_type(ether_type, payload) {
+                packet if packet.net.is_none() && packet.link_exts.is_empty() => {
+                    Sliced::Inner(Inner::Typed(ether_type.0, payload))
+                }
+                packet => Sliced::Packet(packet),
+            },
+        )
+    };
+    let ip = |data| LaxSlicedPacket::from_ip(data).ok().map(Sliced::Packet);
+    let found = match link {
+        Link::Ethernet => LaxSlicedPacket::from_ethernet(data)
+            .ok()
+            .map(Sliced::Packet),
+        Link::Cooked => cooked(14, 16),
+        Link::Cooked2 => cooked(0, 20),
+        Link::Raw => ip(data),
+        Link::Loopback => match family(data) {
+            Some(2 | 10 | 23 | 24 | 28 | 30) => data.get(4..).and_then(ip),
             _ => None,
         },
+        Link::Ppp => tunnels::in_ppp(data).map(Sliced::Inner),
+        Link::PppSession => tunnels::in_session(data).map(Sliced::Inner),
+        Link::Nflog => tunnels::in_log(data).map(Sliced::Inner),
         Link::Unknown(_) => None,
-    }
+    };
+    found.unwrap_or(Sliced::No)
 }
 
 /// The address family, whichever order its bytes have.
@@ -197,7 +453,9 @@ fn family(data: &[u8]) -> Option<u32> {
 struct Net<'a> {
     from: [u8; 16],
     to: [u8; 16],
-    tcp: bool,
+    number: IpNumber,
+    identification: u16,
+    payload: &'a [u8],
     /// The header's own checksum does not fit.
     damaged: bool,
     /// Bytes of the payload that were cut off.
@@ -209,7 +467,17 @@ struct Net<'a> {
 enum Part<'a> {
     Whole,
     Tcp(Datagram<'a>),
-    Other,
+    Other(Datagram<'a>),
+}
+
+impl<'a> Part<'a> {
+    fn of(number: IpNumber, part: Datagram<'a>) -> Self {
+        if number == ip_number::TCP {
+            Self::Tcp(part)
+        } else {
+            Self::Other(part)
+        }
+    }
 }
 
 impl<'a> Net<'a> {
@@ -224,27 +492,31 @@ impl<'a> Net<'a> {
     fn four(four: &LaxIpv4Slice<'a>, frame: &Frame<'_>) -> Self {
         let (header, payload) = (four.header(), four.payload());
         let (from, to) = (mapped(header.source()), mapped(header.destination()));
-        let tcp = payload.ip_number == ip_number::TCP;
         let sum = Sum16BitWords::new()
             .add_slice(header.slice())
             .ones_complement();
         let length = usize::from(header.total_len());
-        let part = match (payload.fragmented, tcp) {
-            (false, _) => Part::Whole,
-            (true, false) => Part::Other,
-            (true, true) => Part::Tcp(Datagram {
-                from,
-                to,
-                identification: u32::from(header.identification()),
-                offset: header.fragments_offset(),
-                more: header.more_fragments(),
-                payload: payload.payload,
-            }),
+        let part = if payload.fragmented {
+            Part::of(
+                payload.ip_number,
+                Datagram {
+                    from,
+                    to,
+                    identification: u32::from(header.identification()),
+                    offset: header.fragments_offset(),
+                    more: header.more_fragments(),
+                    payload: payload.payload,
+                },
+            )
+        } else {
+            Part::Whole
         };
         Self {
             from,
             to,
-            tcp,
+            number: payload.ip_number,
+            identification: header.identification(),
+            payload: payload.payload,
             damaged: sum != 0 && header.header_checksum() != 0,
             missing: missing(length, header.slice(), payload.payload, frame),
             part,
@@ -254,27 +526,30 @@ impl<'a> Net<'a> {
     fn six(six: &LaxIpv6Slice<'a>, frame: &Frame<'_>) -> Self {
         let (header, payload) = (six.header(), six.payload());
         let (from, to) = (header.source(), header.destination());
-        let tcp = payload.ip_number == ip_number::TCP;
         let length = match usize::from(header.payload_length()) {
             0 => 0,
             length => length + header.slice().len(),
         };
         let part = match fragment_header(six) {
-            Some(part) if payload.fragmented && tcp => Part::Tcp(Datagram {
-                from,
-                to,
-                identification: part.identification(),
-                offset: part.fragment_offset(),
-                more: part.more_fragments(),
-                payload: payload.payload,
-            }),
-            _ if payload.fragmented => Part::Other,
+            Some(part) if payload.fragmented => Part::of(
+                payload.ip_number,
+                Datagram {
+                    from,
+                    to,
+                    identification: part.identification(),
+                    offset: part.fragment_offset(),
+                    more: part.more_fragments(),
+                    payload: payload.payload,
+                },
+            ),
             _ => Part::Whole,
         };
         Self {
             from,
             to,
-            tcp,
+            number: payload.ip_number,
+            identification: 0,
+            payload: payload.payload,
             damaged: false,
             missing: missing(length, header.slice(), payload.payload, frame),
             part,
@@ -379,20 +654,22 @@ mod tests {
     fn seen(data: &[u8], wire_bytes: u32) -> (Content, Vec<Seen>) {
         let frame = Frame {
             link: Link::Ethernet,
-            t_ns: 0,
+            at: At::default(),
             wire_bytes,
             data,
             unsummed: false,
         };
-        let mut found = Vec::new();
-        let content = read(
-            &frame,
-            &BTreeSet::from([389]),
-            &mut Fragments::default(),
-            |one| {
-                found.push((one.seq, one.payload.to_vec(), one.missing, one.sum));
-            },
-        );
+        struct All(Vec<Seen>);
+        impl Found for All {
+            fn segment(&mut self, one: &Segment<'_>) {
+                self.0
+                    .push((one.seq, one.payload.to_vec(), one.missing, one.sum));
+            }
+            fn datagram(&mut self, _: At, _: Endpoint, _: Endpoint, _: &[u8]) {}
+        }
+        let mut found = All(Vec::new());
+        let content = Layers::new(Ports::new([389], false)).read(&frame, &mut found);
+        let found = found.0;
         (content, found)
     }
 

@@ -2,8 +2,12 @@
 
 use crate::capture::FileRead;
 use crate::message::{Attributes, Kind};
+use crate::packet::{At, Layers};
 use crate::searches::{Scope, SearchTally};
+use crate::slowest::Slow;
 use crate::tallies::{ClientTally, Codes, FilterTally, Habits, Opaque, Tallies};
+use crate::tunnels::Tunnel;
+use crate::uses::UseTally;
 use serde_json::{Map, Value, json};
 use std::net::Ipv6Addr;
 
@@ -11,11 +15,12 @@ use std::net::Ipv6Addr;
 const MOST_PORTS: usize = 8;
 
 /// The whole report.
-pub fn report(tallies: &Tallies, files: &[FileRead], fragmented: (u64, u64)) -> Value {
+pub fn report(tallies: &Tallies, files: &[FileRead], layers: &Layers) -> Value {
     let mut made = Map::new();
     for part in [
-        capture(tallies, files, fragmented),
+        capture(tallies, files, layers),
         ldap(tallies),
+        who(tallies),
         quality(tallies),
     ] {
         if let Value::Object(fields) = part {
@@ -28,7 +33,12 @@ pub fn report(tallies: &Tallies, files: &[FileRead], fragmented: (u64, u64)) -> 
     );
     made.insert(
         "clients".into(),
-        tallies.clients.iter().map(client).collect(),
+        tallies
+            .clients
+            .iter()
+            .filter(|one| one.connections > 0)
+            .map(client)
+            .collect(),
     );
     made.insert("timeline".into(), json!(tallies.timeline.columns()));
     made.insert("profile".into(), profile(tallies));
@@ -66,7 +76,13 @@ pub fn counts(tallies: &Tallies) -> Value {
     })
 }
 
-fn capture(tallies: &Tallies, files: &[FileRead], fragmented: (u64, u64)) -> Value {
+fn capture(tallies: &Tallies, files: &[FileRead], layers: &Layers) -> Value {
+    let tunnels: Map<String, Value> = Tunnel::ALL
+        .iter()
+        .map(|one| (*one, layers.tunnels[*one as usize]))
+        .filter(|(_, frames)| *frames > 0)
+        .map(|(one, frames)| (one.name().into(), frames.into()))
+        .collect();
     json!({
         "files": files,
         "frames": tallies.frames,
@@ -74,12 +90,16 @@ fn capture(tallies: &Tallies, files: &[FileRead], fragmented: (u64, u64)) -> Val
         "unreadable_frames": tallies.unreadable_frames,
         "undescribed_frames": tallies.undescribed_frames,
         "unknown_links": tallies.unknown_links,
-        "fragments": fragmented.0,
-        "incomplete_datagrams": fragmented.1,
+        "fragments": layers.fragments.parts(),
+        "incomplete_datagrams": layers.fragments.incomplete(),
+        "tunnels": tunnels,
+        "backwards": tallies.backwards,
+        "reordered": tallies.reordered,
         "bytes": tallies.bytes,
         "start_ns": tallies.first_ns,
         "end_ns": tallies.first_ns.map(|_| tallies.last_ns),
         "ports": ports(tallies),
+        "found_ports": layers.ports.found_ports(),
         "capture_drops": tallies.capture_drops,
     })
 }
@@ -113,6 +133,20 @@ fn ldap(tallies: &Tallies) -> Value {
             "no_ldap": opaque(Opaque::NotLdap),
         },
         "opaque_bytes": tallies.opaque_bytes,
+        "signed": tallies.signed,
+        "proxied": tallies.proxied,
+        "refused_connections": tallies.refused,
+        "unanswered_syns": tallies.unanswered_syns,
+        "without_data": tallies.without_data,
+        "connect_ns": tallies.connects.figures(),
+        "tls_handshake_ns": tallies.handshakes.figures(),
+        "cldap": {
+            "requests": tallies.datagrams.requests,
+            "answered": tallies.datagrams.answered,
+            "entries": tallies.datagrams.entries,
+            "result_codes": codes(&tallies.datagrams.codes),
+            "response_ns": tallies.datagrams.response.figures(),
+        },
         "operations": Kind::ALL.iter().filter(|kind| seen(tallies, **kind)).map(|kind| operation(tallies, *kind)).collect::<Vec<_>>(),
         "result_codes": codes(&tallies.codes),
         "result_names": tallies.codes.0.keys().map(|code| (code.to_string(), assay_ldap::op::code_name(*code))).collect::<std::collections::BTreeMap<_, _>>(),
@@ -120,6 +154,7 @@ fn ldap(tallies: &Tallies) -> Value {
         "references": tallies.references,
         "intermediate": tallies.intermediate,
         "unanswered": tallies.kinds.iter().map(|kind| kind.unanswered).sum::<u64>(),
+        "open": tallies.kinds.iter().map(|kind| kind.open).sum::<u64>(),
         "answers_lost": tallies.answers_lost,
         "answers_without_request": tallies.answers_without_request,
         "abandoned": tallies.abandoned,
@@ -128,11 +163,102 @@ fn ldap(tallies: &Tallies) -> Value {
         "untimed": tallies.untimed,
         "unfollowed": tallies.unfollowed,
         "slower_1s": tallies.slower_1s,
-        "limits": tallies.limits.iter().map(|one| json!({"operation": one.kind.map(Kind::name), "ns": one.ns, "slower": one.slower})).collect::<Vec<_>>(),
+        "limits": tallies.limits.iter().map(|one| json!({"operation": one.kind.map(Kind::name), "ns": one.ns, "n": one.n, "slower": one.slower})).collect::<Vec<_>>(),
         "filters_together": tallies.filters_together,
         "clients_together": tallies.clients_together,
         "habits": habits(&tallies.habits),
     })
+}
+
+/// Who authenticates how, who asks for what, and what took longest.
+fn who(tallies: &Tallies) -> Value {
+    let bindings = &tallies.bindings;
+    let client = |place: u32| address(tallies, place);
+    let mut binds: Vec<_> = bindings.rows.iter().collect();
+    binds.sort_unstable_by_key(|(row, counts)| {
+        (
+            std::cmp::Reverse(**counts),
+            row.client,
+            row.mechanism,
+            row.layer,
+        )
+    });
+    let mut failures: Vec<_> = bindings.failures.iter().collect();
+    failures.sort_unstable_by_key(|(row, count)| (std::cmp::Reverse(**count), **row));
+    let mut uses: Vec<&UseTally> = tallies.uses.tallies.iter().collect();
+    uses.sort_by_key(|one| std::cmp::Reverse(one.count));
+    json!({
+        "authentications": tallies.authentications,
+        "binds": binds.iter().map(|(row, (binds, failed))| json!({
+            "client": client(row.client),
+            "mechanism": bindings.name(row.mechanism),
+            "layer": row.layer,
+            "binds": binds,
+            "failed": failed,
+        })).collect::<Vec<_>>(),
+        "binds_together": bindings.together,
+        "failed_binds": failures.iter().map(|((place, mechanism, code), count)| json!({
+            "client": client(*place),
+            "mechanism": bindings.name(*mechanism),
+            "code": code,
+            "count": count,
+        })).collect::<Vec<_>>(),
+        "controls": tallies.controls,
+        "extended": tallies.extended,
+        "paged": {"searches": tallies.paged_searches, "pages": tallies.pages},
+        "uses": uses.iter().map(|one| usage(tallies, one)).collect::<Vec<_>>(),
+        "uses_together": tallies.uses.together,
+        "slowest": tallies.slowest.operations.iter().map(|one| slow(tallies, one)).collect::<Vec<_>>(),
+    })
+}
+
+fn usage(tallies: &Tallies, tally: &UseTally) -> Value {
+    json!({
+        "client": address(tallies, tally.row.client),
+        "operation": tally.row.kind.name(),
+        "filter": shape(tallies, tally.row.filter),
+        "code": tally.row.code,
+        "count": tally.count,
+        "entries": tally.entries,
+        "timed": tally.timed,
+        "response_sum_ns": tally.response_sum_ns,
+        "response_max_ns": tally.response_max_ns,
+    })
+}
+
+fn slow(tallies: &Tallies, one: &Slow) -> Value {
+    let place = |at: Option<At>| at.map(At::number);
+    json!({
+        "operation": one.asked.kind.name(),
+        "client": address(tallies, one.asked.client),
+        "filter": shape(tallies, one.asked.filter),
+        "ns": one.ns,
+        "answered": one.answer.is_some(),
+        "code": one.answer.and_then(|(_, code)| code),
+        "file": one.asked.at.map(At::file),
+        "request_frame": place(one.asked.at),
+        "answer_file": one.answer.map(|(at, _)| at.file()),
+        "answer_frame": place(one.answer.map(|(at, _)| at)),
+    })
+}
+
+/// The address of a client; None for those that are counted together.
+fn address(tallies: &Tallies, place: u32) -> Option<String> {
+    Some(written(tallies.clients.get(place as usize)?.address))
+}
+
+fn written(address: [u8; 16]) -> String {
+    let address = Ipv6Addr::from(address);
+    address
+        .to_ipv4_mapped()
+        .map_or_else(|| address.to_string(), |four| four.to_string())
+}
+
+fn shape(tallies: &Tallies, place: u32) -> Option<&str> {
+    tallies
+        .filters
+        .get(place as usize)
+        .map(|filter| filter.shape.as_str())
 }
 
 fn seen(tallies: &Tallies, kind: Kind) -> bool {
@@ -156,6 +282,7 @@ fn operation(tallies: &Tallies, kind: Kind) -> Value {
         "requests": tally.requests,
         "answered": tally.answered,
         "unanswered": tally.unanswered,
+        "open": tally.open,
         "response_ns": tally.response.figures(),
         "first_entry_ns": tally.first_entry.figures(),
         "result_codes": codes(&tally.codes),
@@ -168,7 +295,9 @@ fn habits(habits: &Habits) -> Value {
     json!({
         "one_operation": habits.one_operation,
         "rebinding": habits.rebinding,
+        "readable": habits.readable,
         "reset": habits.reset,
+        "reset_by_server": habits.reset_by_server,
         "open_at_end": habits.open_at_end,
         "without_unbind": habits.without_unbind,
         "open_at_once": habits.open_at_once,
@@ -184,6 +313,8 @@ fn quality(tallies: &Tallies) -> Value {
         "cut_bytes": tallies.cut_bytes,
         "skipped_bytes": tallies.skipped_bytes,
         "retransmitted": tallies.retransmitted,
+        "copies": tallies.copies,
+        "bad_used": tallies.bad_used,
         "out_of_order": tallies.out_of_order,
         "zero_windows": tallies.zero_windows,
         "stalled_ns": tallies.stalled_ns,
@@ -210,9 +341,8 @@ fn client(tally: &ClientTally) -> Value {
         .filter(|kind| tally.requests[**kind as usize] > 0)
         .map(|kind| (kind.name().into(), tally.requests[*kind as usize].into()))
         .collect();
-    let address = Ipv6Addr::from(tally.address);
     json!({
-        "client": address.to_ipv4_mapped().map_or_else(|| address.to_string(), |four| four.to_string()),
+        "client": written(tally.address),
         "connections": tally.connections,
         "requests": requests,
         "answered": tally.answered,
@@ -238,6 +368,7 @@ fn profile(tallies: &Tallies) -> Value {
         "depth_max": tallies.depth_max,
         "searches": tallies.searches.tallies.iter().map(|one| search(tallies, one)).collect::<Vec<_>>(),
         "searches_together": tallies.searches.together,
+        "authentications": tallies.readable_authentications,
     })
 }
 

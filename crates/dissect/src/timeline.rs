@@ -36,6 +36,8 @@ pub struct Timeline {
     start_ns: Option<u64>,
     width_ns: u64,
     slots: Vec<Slot>,
+    /// The interval of the last time: its begin and its place.
+    latest: (u64, usize),
 }
 
 impl Default for Timeline {
@@ -44,13 +46,23 @@ impl Default for Timeline {
             start_ns: None,
             width_ns: FIRST_WIDTH_NS,
             slots: Vec::new(),
+            latest: (u64::MAX, 0),
         }
     }
 }
 
 impl Timeline {
     /// The interval of a time; times before the first frame belong to the first.
+    #[inline]
     pub fn at(&mut self, t_ns: u64) -> &mut Slot {
+        let (from_ns, at) = self.latest;
+        if t_ns >= from_ns && t_ns - from_ns < self.width_ns {
+            return &mut self.slots[at];
+        }
+        self.found(t_ns)
+    }
+
+    fn found(&mut self, t_ns: u64) -> &mut Slot {
         let since = t_ns.saturating_sub(*self.start_ns.get_or_insert(t_ns));
         while since / self.width_ns >= MOST as u64 {
             self.widen();
@@ -59,6 +71,8 @@ impl Timeline {
         if at >= self.slots.len() {
             self.slots.resize(at + 1, Slot::default());
         }
+        let start_ns = self.start_ns.unwrap_or(t_ns);
+        self.latest = (start_ns + at as u64 * self.width_ns, at);
         &mut self.slots[at]
     }
 

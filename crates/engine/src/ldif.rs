@@ -9,16 +9,19 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 const USAGE: &str =
     "found {}; expected ldif --template NAME --entries N --seed N --base DN --own d:N,r:N";
-const OPTIONS: [&str; 6] = [
+const OPTIONS: [&str; 7] = [
     "--template",
     "--base",
     "--entries",
     "--seed",
     "--own",
     OUTPUT,
+    TO,
 ];
 /// What standard output is, for its errors.
 const OUTPUT: &str = "--output";
+/// A file that is made or replaced, instead of standard output.
+const TO: &str = "--to";
 const FAILED: i32 = 1;
 const MISUSED: i32 = 2;
 /// Bytes of a write past the page cache, in whole pages.
@@ -32,7 +35,10 @@ pub fn write_if_asked() {
     }
     let words: Vec<String> = words.collect();
     match population(&words) {
-        Ok(population) => std::process::exit(written(&population, &output(&words))),
+        Ok(population) => {
+            let to = named(&words, TO);
+            std::process::exit(written(&population, to.as_deref(), &output(&words)))
+        }
         Err(mistakes) => {
             eprintln!("{}", mistakes.join("\n"));
             std::process::exit(MISUSED);
@@ -40,16 +46,23 @@ pub fn write_if_asked() {
     }
 }
 
-fn output(words: &[String]) -> String {
-    let named = words.chunks(2).find(|pair| pair[0] == OUTPUT);
-    named.map_or_else(|| "standard output".to_owned(), |pair| pair[1].clone())
+fn named(words: &[String], option: &str) -> Option<String> {
+    let pair = words.chunks(2).find(|pair| pair[0] == option);
+    pair.map(|pair| pair[1].clone())
 }
 
-fn written(population: &Population, output: &str) -> i32 {
+fn output(words: &[String]) -> String {
+    let named = named(words, OUTPUT).or_else(|| named(words, TO));
+    named.unwrap_or_else(|| "standard output".to_owned())
+}
+
+fn written(population: &Population, to: Option<&str>, output: &str) -> i32 {
     let stdout = io::stdout();
-    let done = match PastCache::of(stdout.as_fd(), DIRECT) {
-        Some(mut file) => population.write(&mut file),
-        None => population.write(&mut stdout.lock()),
+    let done = match (to, PastCache::of(stdout.as_fd(), DIRECT)) {
+        (Some(path), _) => std::fs::File::create(path)
+            .and_then(|file| population.write(&mut io::BufWriter::with_capacity(DIRECT, file))),
+        (None, Some(mut file)) => population.write(&mut file),
+        (None, None) => population.write(&mut stdout.lock()),
     };
     match done {
         Ok(written) => {

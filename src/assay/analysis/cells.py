@@ -2,10 +2,14 @@
 
 A run counts that finished, in its last attempt, and was not found INVALID for the measure. Runs that noise of the platform
 disturbed count only where too few are clean: at least LEAST_CLEAN, and half of all, are enough.
+
+A cell has two things, told apart: the interval of what was measured, and where runs carry bounds the range of what is true. Runs
+that are left of others are no sample: what made those INVALID could have struck them, too.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
@@ -14,6 +18,7 @@ from assay import measures
 from assay.errors import AssayError
 from assay.frozen import dataclass
 from assay.records import (
+    Bound,
     Cell,
     Estimate,
     Exclusion,
@@ -31,8 +36,10 @@ from assay.records import (
     Value,
     Verdict,
     VerdictState,
+    worst,
 )
 from assay.statistics.intervals import Mean, arithmetic_mean, geometric_mean, median_interval
+from assay.statistics.partial_identification import identified
 from assay.units import Unit
 
 Load = Callable[[str], Observations]
@@ -124,7 +131,14 @@ def last_attempts(runs: Iterable[Judged]) -> Mapping[int, int]:
 def why_not_run(judged: Judged, last: Mapping[int, int]) -> Exclusion | None:
     """Why a run does not count, whatever the measure; None where it does."""
     if judged.run.outcome is not Outcome.FINISHED:
-        return Exclusion(reason=ExclusionReason.OUTCOME, outcome=judged.run.outcome, error=judged.run.error or "")
+        later = last.get(judged.run.trial.id, 0)
+        return Exclusion(
+            reason=ExclusionReason.OUTCOME,
+            outcome=judged.run.outcome,
+            error=judged.run.error or "",
+            attempt=later if later > judged.run.attempt else None,
+            disturbed=judged.run.started_late,
+        )
     if judged.run.attempt != last[judged.run.trial.id]:
         return Exclusion(reason=ExclusionReason.REPEATED, attempt=last[judged.run.trial.id])
     return None
@@ -141,7 +155,9 @@ def value_of(judged: Judged, measure: Measure, load: Load) -> float | Exclusion:
         except AssayError as error:
             return Exclusion(reason=ExclusionReason.UNREADABLE, error=str(error))
         value = None if figure is None else figure.value
-    return Exclusion(reason=ExclusionReason.NO_FIGURE) if value is None else float(value)
+    if value is None:  # operations of which none succeeded have no latency, and are INVALID all the same
+        return why_invalid(verdict) or Exclusion(reason=ExclusionReason.NO_FIGURE)
+    return float(value)
 
 
 def why_invalid(verdict: Verdict | None) -> Exclusion | None:
@@ -149,7 +165,8 @@ def why_invalid(verdict: Verdict | None) -> Exclusion | None:
     if verdict is None or verdict.state is not VerdictState.INVALID:
         return None
     failed = (one for one in verdict.findings if (one.state, one.severity) == (State.FAIL, Severity.INVALIDATES))
-    return Exclusion(reason=ExclusionReason.INVALID, rules={one.rule: one.name for one in failed})
+    rules = {one.rule: one.name for one in failed}
+    return Exclusion(reason=ExclusionReason.INVALID, rules=rules, disturbed=verdict.shown is not VerdictState.INVALID)
 
 
 def why_noisy(verdict: Verdict | None) -> Exclusion | None:
@@ -163,14 +180,14 @@ CONFIDENCE = 0.95
 Levels = dict[str, Value]
 
 
-def cells(experiment: Experiment, plan: Plan, runs: Sequence[Judged], load: Load) -> tuple[Cell, ...]:
+def cells(experiment: Experiment, plan: Plan, runs: Sequence[Judged], load: Load, factor: float = math.inf) -> tuple[Cell, ...]:
     """The cells of all measures, in the order of the experiment and of its factors.
 
-    `Cell.unfiltered` is the mean with the runs that rules left out counted in.
+    `Cell.unfiltered` is the mean with the runs that rules left out counted in; `factor` how wide a range may be at most.
     """
     found = combinations(experiment, plan)
     return tuple(
-        cell(measure, levels, at_levels(runs, levels), load)
+        cell(measure, levels, at_levels(runs, levels), load, factor)
         for measure in experiment.measures
         for levels in found
         if levels.get("workload", measure.workload) == measure.workload
@@ -190,20 +207,91 @@ def combinations(experiment: Experiment, plan: Plan) -> list[Levels]:
     return sorted(found, key=place)
 
 
-def cell(measure: Measure, levels: Levels, runs: Sequence[Judged], load: Load) -> Cell:
+def cell(measure: Measure, levels: Levels, runs: Sequence[Judged], load: Load, factor: float = math.inf) -> Cell:
     """The cell of one measure at one combination of levels."""
     counted = count(runs, measure, load)
     values = list(counted.values.values())
-    return Cell(
+    verdicts = {judged.id: verdict for judged in runs if (verdict := judged.verdicts.get(measure.name)) is not None}
+    found = estimate(measure, values)
+    bounds = known_bounds(counted.values, verdicts)
+    if found is not None and bounds is not None and any_bounded(counted.values, verdicts):
+        found = replace(found, range=range_of(measure, list(bounds.values())))
+    made = Cell(
         measure=measure.name,
         levels=levels,
-        estimate=estimate(measure, values),
+        estimate=found,
         values=counted.values,
         excluded=counted.excluded,
         low=min(values, default=None),
         high=max(values, default=None),
         unfiltered=estimate(measure, [*values, *counted.left_out.values()]) if counted.left_out else None,
     )
+    return replace(made, verdict=judged_state(made, verdicts, factor))
+
+
+def judged_state(cell: Cell, verdicts: Mapping[str, Verdict], factor: float = math.inf) -> VerdictState | None:
+    """The worst verdict of the runs that count, TAINTED with a range wider than a factor; survivors are UNVERIFIED at best.
+
+    Where none counts: INVALID if one was excluded as that, else UNVERIFIED. None where no run was judged.
+    """
+    if not verdicts:
+        return None
+    if not cell.values:
+        return VerdictState.INVALID if any(one.invalid for one in cell.excluded.values()) else VerdictState.UNVERIFIED
+    states = [verdicts[run].shown if run in verdicts else VerdictState.UNVERIFIED for run in cell.values]
+    if cell.survivors:
+        states.append(VerdictState.UNVERIFIED)
+    if cell.estimate is not None and cell.estimate.range is not None:
+        states.append(VerdictState.TAINTED if cell.estimate.range.is_wider(factor) else VerdictState.BOUNDED)
+    return worst(states)
+
+
+Ends = tuple[float, float]
+
+
+def known_bounds(values: Mapping[str, float], verdicts: Mapping[str, Verdict]) -> Mapping[str, Ends] | None:
+    """Run -> between what its figure is true; None where one is not known to be. A side that a bound leaves open is infinite."""
+    found = {run: between(value, verdicts.get(run)) for run, value in values.items()}
+    known = {run: ends for run, ends in found.items() if ends is not None}
+    return known if len(known) == len(found) else None
+
+
+def any_bounded(values: Mapping[str, float], verdicts: Mapping[str, Verdict]) -> bool:
+    """Whether a run carries a bound."""
+    return any(run in verdicts and verdicts[run].bound is not None for run in values)
+
+
+def between(value: float, verdict: Verdict | None) -> Ends | None:
+    """Between what the figure of a run is true: at its value where nothing is held against it; None where that is not known."""
+    if verdict is None or any(one.counts and one.bound is None for one in verdict.findings):
+        return None
+    if verdict.bound is None:
+        return (value, value) if verdict.state in (VerdictState.SOUND, VerdictState.BOUNDED) else None
+    low, high = verdict.bound.low, verdict.bound.high
+    return -math.inf if low is None else low, math.inf if high is None else high
+
+
+def range_of(measure: Measure, bounds: Sequence[Ends]) -> Bound:
+    """The range of what is true of the mean (or of the median), by the bounds of each run."""
+    summary, lows, highs = summary_of(measure), [low for low, _ in bounds], [high for _, high in bounds]
+    if summary is Summary.MEDIAN:
+        first, last = (median_interval(ends, CONFIDENCE) or (min(ends), max(ends)) for ends in (lows, highs))
+        low, high = first[0], last[1]
+    elif summary is Summary.TOTAL:
+        low, high = identified(lows, highs, CONFIDENCE)
+        low = low if measure.unit is not None or min(lows) < 0 else max(0.0, low)
+    else:
+        low, high = map(math.exp, identified([logarithm(one) for one in lows], [logarithm(one) for one in highs], CONFIDENCE))
+    return Bound(
+        low=None if -math.inf in lows else low,
+        high=None if math.inf in highs else high,
+        unit=measures.unit_of(measure),
+    )
+
+
+def logarithm(value: float) -> float:
+    """The logarithm of a bound; that of 0 is no number, but where a range ends."""
+    return math.log(value) if value > 0 else -math.inf
 
 
 def estimate(measure: Measure, values: Sequence[float]) -> Estimate | None:

@@ -8,6 +8,9 @@ The geometric mean stands for the runs of an arm by default: noise multiplies, a
 are totals, for which Fieller's interval holds; a file can ask for either, or for the median (`summary = "median"`): in pairs by
 order statistics, from six pairs on; apart, by a bootstrap of whole runs, from twenty runs on. Where an interval cannot be had,
 nothing is decided.
+
+Where runs carry bounds, the range of what is true decides, and not the interval of what was measured: by the worst case of both
+arms, pair by pair. The candidate's lower bound over the baseline's upper one begins it, the other two end it.
 """
 
 from __future__ import annotations
@@ -17,10 +20,11 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, median
 
-from assay.analysis.cells import enough_clean, summary_of, why_noisy
+from assay.analysis.cells import Ends, any_bounded, enough_clean, known_bounds, summary_of, why_noisy
 from assay.analysis.together import Tested, corrected, with_effects
 from assay.frozen import dataclass, field
 from assay.records import (
+    Bound,
     Cell,
     Change,
     Comparison,
@@ -50,6 +54,7 @@ from assay.statistics.contrast import (
 )
 from assay.statistics.intervals import LEAST, median_interval, sign_test
 from assay.statistics.least_squares import correlation
+from assay.statistics.partial_identification import Side, between
 from assay.statistics.significance import LEVEL
 
 WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
@@ -206,6 +211,9 @@ def compare(arms: ArmPair, matters_share: float) -> Comparison:
     p = max((p_value(found) for found in positive), default=None)
     if positive and arms.summary is not Summary.GEOMETRIC:
         ratio, conclusion, p = summarised(arms, outcome, matters_share)
+    if ratio is not None and (worst := worst_case(arms)) is not None:
+        ratio, conclusion = ranged(ratio, worst, matters_share)
+        p = worst.p_value
     return Comparison(
         measure=cell.measure,
         factor=path,
@@ -312,6 +320,72 @@ def decided(
     low, high = (math.exp(wide[0]), math.exp(wide[1])) if wide else (None, None)
     ratio = Estimate(value=value, low=low, high=high, confidence=WIDE, unit="ratio", n=n, method=method)
     return ratio, four_way(wide, narrow, matters_share) if wide and narrow else Conclusion.UNDECIDED
+
+
+# ------------------------------------------------------------------------------------------- the range of what is true
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorstCase:
+    """The range of a ratio by the bounds of the runs, on the scale of logarithms: wide and narrow; an open end is infinite."""
+
+    wide: Edges
+    narrow: Edges
+    p_value: float
+    """The largest probability, over what may be true, of so large a difference where there is none."""
+
+
+def worst_case(arms: ArmPair) -> WorstCase | None:
+    """The worst case of both arms; None where no run has a bound, or one needs it and has none."""
+    cells = (arms.baseline, arms.candidate)
+    verdicts = [{run: verdict for run in cell.values if (verdict := arms.runs[run].verdicts.get(cell.measure))} for cell in cells]
+    both = [*zip(cells, verdicts, strict=True)]
+    baseline, candidate = (known_bounds(cell.values, mine) for cell, mine in both)
+    if baseline is None or candidate is None or not any(any_bounded(cell.values, mine) for cell, mine in both):
+        return None
+    low, high = (at_ends(arms, (baseline, candidate), side) for side in (0, 1))
+    ranges = [[range_between(*ends, level) for ends in zip(low, high, strict=True)] for level in (WIDE, NARROW)]
+    if not low:
+        return None
+    wide, narrow = ((min(first for first, _ in each), max(last for _, last in each)) for each in ranges)
+    return WorstCase(wide=wide, narrow=narrow, p_value=max(p_between(*ends) for ends in zip(low, high, strict=True)))
+
+
+def at_ends(arms: ArmPair, ends: Sequence[Mapping[str, Ends]], side: int) -> list[Contrast | None]:
+    """The contrasts with the candidate at one side of its bounds and the baseline at the other; None where one is open."""
+    moved = [
+        replace(cell, values={run: mine[run][at] for run in cell.values})
+        for cell, mine, at in zip((arms.baseline, arms.candidate), ends, (1 - side, side), strict=True)
+    ]
+    known = [one for cell in moved for one in cell.values.values()]
+    if not all(math.isfinite(one) and one > 0 for one in known):
+        return [None] * len(contrast(arms).contrasts)
+    return list(contrast(replace(arms, baseline=moved[0], candidate=moved[1])).contrasts)
+
+
+def range_between(low: Contrast | None, high: Contrast | None, confidence: float) -> Edges:
+    """The range between two contrasts; a side without one is open."""
+    sides = [
+        Side(mean=one.difference, error=one.standard_error) if one is not None else Side(mean=open_end, error=0.0)
+        for one, open_end in ((low, -math.inf), (high, math.inf))
+    ]
+    freedom = min((one.degrees for one in (low, high) if one is not None), default=0.0)
+    return between(sides[0], sides[1], freedom, confidence) if freedom > 0 else (sides[0].mean, sides[1].mean)
+
+
+def p_between(low: Contrast | None, high: Contrast | None) -> float:
+    """The p-value of the end that is nearer to no difference; 1 where no difference lies between both."""
+    if low is not None and low.difference > 0:
+        return p_value(low)
+    return p_value(high) if high is not None and high.difference < 0 else 1.0
+
+
+def ranged(ratio: Estimate, worst: WorstCase, matters_share: float) -> tuple[Estimate, Conclusion]:
+    """The ratio with its range, and the conclusion from that: undecided without an interval of what was measured."""
+    low, high = (math.exp(end) if math.isfinite(end) else None for end in worst.wide)
+    found = replace(ratio, range=Bound(low=low, high=high, unit="ratio"))
+    decided = ratio.low is not None and ratio.high is not None
+    return found, four_way(worst.wide, worst.narrow, matters_share) if decided else Conclusion.UNDECIDED
 
 
 def hull(contrasts: Sequence[Contrast], confidence: float) -> Edges:

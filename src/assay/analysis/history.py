@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
+from assay.analysis.cells import judged_state
+from assay.analysis.require import verdicts_of
 from assay.frozen import dataclass
-from assay.records import Cell, Exclusion, ExclusionReason, Results, Value, VerdictState, worst
+from assay.records import Cell, Results, Value, VerdictState
 from assay.statistics.intervals import prediction
 from assay.statistics.steadiness import Segment, change_points
 
@@ -16,7 +18,6 @@ LEAST_BEFORE = 5
 """A newest value is held against at least so many before it."""
 NEWEST_ERROR = 0.01
 """The share of newest values that fall outside of what those before predict, where nothing changed; shared by all series."""
-SPOILED = (ExclusionReason.INVALID, ExclusionReason.NOT_POSITIVE, ExclusionReason.UNREADABLE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,7 @@ class PastValue:
     execution: str
     value: float | None
     low: float | None
+    """Of the range of what is true where there is one, else of the interval of what was measured."""
     high: float | None
     verdict: VerdictState | None
     """The worst verdict of the runs that count; None without one."""
@@ -63,6 +65,11 @@ class FigureHistory:
     """Where the newest value belongs by those of its stretch before it; None with fewer than `LEAST_BEFORE`."""
 
     @property
+    def is_short(self) -> bool:
+        """Whether there are too few executions to find steps or to expect a value: then the intervals of two decide."""
+        return sum(point.value is not None for point in self.points) <= LEAST_BEFORE
+
+    @property
     def newest(self) -> float | None:
         """The newest value."""
         return self.points[-1].value
@@ -78,8 +85,18 @@ class FigureHistory:
 
     @property
     def now(self) -> float | None:
-        """The present level: the newest value where it is unexpected, else that of its stretch."""
-        return self.newest if self.is_unexpected else self.level_at(len(self.points) - 1)
+        """The present level: the newest value where it is unexpected, or has too few before it; else that of its stretch."""
+        return self.newest if self.is_unexpected or self.is_short else self.level_at(len(self.points) - 1)
+
+    def good_at(self, place: int) -> float | None:
+        """The level of a known good execution; of a short history its own value."""
+        return self.points[place].value if self.is_short else self.level_at(place)
+
+    def change_since(self, place: int) -> tuple[float, float] | None:
+        """The least and the largest ratio of the newest value to that of an execution, by both intervals; None without one."""
+        ends = [(one.low, one.high) for one in (self.points[place], self.points[-1])]
+        known = [(low, high) for low, high in ends if low is not None and high is not None and low > 0]
+        return (known[1][0] / known[0][1], known[1][1] / known[0][0]) if len(known) == len(ends) else None
 
 
 def history(executions: Sequence[PastExecution]) -> tuple[FigureHistory, ...]:
@@ -130,25 +147,17 @@ def point(execution: PastExecution, cell: Cell | None) -> PastValue:
     return PastValue(
         execution=execution.name,
         value=found.value if found is not None and found.value > 0 else None,
-        low=found.low if found else None,
-        high=found.high if found else None,
+        low=found.sure[0] if found else None,
+        high=found.sure[1] if found else None,
         verdict=state(execution.results, cell) if cell is not None else None,
     )
 
 
 def state(results: Results, cell: Cell) -> VerdictState | None:
-    """The worst verdict of the runs that count; INVALID where none counts because rules found them so."""
-    found = [
-        judged.verdicts[cell.measure].state
-        for judged in results.runs
-        if judged.id in cell.values and cell.measure in judged.verdicts
-    ]
-    return worst(found) if found else VerdictState.INVALID if any(map(is_spoiled, cell.excluded.values())) else None
-
-
-def is_spoiled(why: Exclusion) -> bool:
-    """Whether a run does not count because of what it measured."""
-    return why.reason in SPOILED
+    """The verdict of a cell; None where no run counts and none is INVALID."""
+    runs = {judged.id: judged for judged in results.runs}
+    found = cell.verdict or judged_state(cell, verdicts_of(runs, cell))
+    return found if cell.values or found is VerdictState.INVALID else None
 
 
 def levels(points: Sequence[PastValue]) -> tuple[Stretch, ...]:

@@ -1,5 +1,6 @@
 """Whether requirements hold: met, not met or undecided, each decided by a 95 % interval and never by a mean alone.
 
+Where runs carry bounds the range of what is true takes the place of the interval of what was measured.
 `<= B` is met where the whole interval of the cell is at most B, not met where all of it is above; `>=` likewise.
 `not worse than x %` is a test of non-inferiority: where higher is better, met if the whole interval of the ratio candidate /
 baseline is at least 1 - x, not met if all of it is below; where lower is better, at most 1 + x
@@ -9,10 +10,11 @@ What is met by a comparison is worth no more than the comparison: its verdict is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from assay import measures
-from assay.analysis.cells import measure_of
+from assay.analysis.cells import judged_state, measure_of
 from assay.records import (
     Cell,
     Comparison,
@@ -23,6 +25,7 @@ from assay.records import (
     RequirementKind,
     RequirementResult,
     RequirementState,
+    Verdict,
     VerdictState,
     worst,
 )
@@ -130,23 +133,20 @@ def decide(estimate: Estimate | None, bound: float, *, at_most: bool) -> Require
     """Met where the whole interval keeps the bound, not met where none of it does, else undecided."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return RequirementState.UNDECIDED
-    keeps = (estimate.low <= bound, estimate.high <= bound) if at_most else (estimate.low >= bound, estimate.high >= bound)
+    low, high = estimate.sure
+    ends = (-math.inf if low is None else low, math.inf if high is None else high)
+    keeps = tuple(end <= bound if at_most else end >= bound for end in ends)
     if all(keeps):
         return RequirementState.MET
     return RequirementState.UNDECIDED if any(keeps) else RequirementState.NOT_MET
 
 
 def trust(runs: Mapping[str, Judged], cells: Sequence[Cell]) -> VerdictState:
-    """The worst verdict of the runs that the cells stand on.
+    """The worst verdict of the cells; of one that was not judged UNVERIFIED."""
+    return worst(cell.verdict or judged_state(cell, verdicts_of(runs, cell)) or VerdictState.UNVERIFIED for cell in cells)
 
-    Where none counts: INVALID if one was excluded as that, else UNVERIFIED; UNVERIFIED also where one was not judged.
-    """
-    states = []
-    for cell in cells:
-        if not cell.values:
-            invalid = any(one.invalid for one in cell.excluded.values())
-            states.append(VerdictState.INVALID if invalid else VerdictState.UNVERIFIED)
-        for run in cell.values:
-            verdict = runs[run].verdicts.get(cell.measure)
-            states.append(verdict.state if verdict else VerdictState.UNVERIFIED)
-    return worst(states) if states else VerdictState.UNVERIFIED
+
+def verdicts_of(runs: Mapping[str, Judged], cell: Cell) -> Mapping[str, Verdict]:
+    """Run -> what was judged of the measure of a cell, of the runs that it counts or excludes."""
+    mine = (*cell.values, *cell.excluded)
+    return {run: verdict for run in mine if run in runs and (verdict := runs[run].verdicts.get(cell.measure)) is not None}

@@ -70,7 +70,8 @@ def fits(family: Sequence[Tested]) -> bool:
     mixed = (
         first.summary is Summary.GEOMETRIC
         and first.factor.change is Change.AUTOMATIC
-        and all(one.comparison.interleaved for one in family)
+        and all(one.comparison.interleaved and one.comparison.ratio is not None for one in family)
+        and all(one.comparison.ratio is None or one.comparison.ratio.range is None for one in family)
     )
     return len(family) >= LEAST_CANDIDATES and against_one and whole and mixed and alike(*values(family))
 

@@ -167,7 +167,8 @@ def _figure(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead:
         for judged in results.runs
         if measure.name in judged.verdicts and any(judged.id in cell.values for cell in cells)
     ]
-    return Lead(kind=LeadKind.FIGURE, measure=measure, state=own_state(verdicts), cells=tuple(cells), verdicts=tuple(verdicts))
+    state = worst(own_state(results, cell) for cell in cells)
+    return Lead(kind=LeadKind.FIGURE, measure=measure, state=state, cells=tuple(cells), verdicts=tuple(verdicts))
 
 
 def _uncounted(results: Results, measure: Measure, cells: Sequence[Cell], *, everywhere: bool) -> Lead:
@@ -251,6 +252,8 @@ class Answer:
     """What the experiment and the comparisons are besides, each once."""
     layers: tuple[LayeredRate, ...] = ()
     """Rates of clients with what was measured below them."""
+    survivors: tuple[Cell, ...] = ()
+    """The cells of the opening whose runs are what INVALID and failed ones left."""
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -285,4 +288,17 @@ def answer(results: Results) -> Answer:
         storages=storages(results),
         remarks=remarks(results),
         layers=tuple(layered(results)),
+        survivors=tuple(one for one in results.cells if one.measure in opened(first, found) and is_left(one)),
     )
+
+
+def is_left(cell: Cell) -> bool:
+    """Whether runs of a cell are INVALID or unreadable beside those that count; of those that failed the losses tell."""
+    return cell.survivors and any(one.spoils and one.outcome is None for one in cell.excluded.values())
+
+
+def opened(first: Essence | None, found: Sequence[Lead]) -> frozenset[str]:
+    """The measures that the opening is about."""
+    if first is not None:
+        return frozenset(one.measure.name for one in first.portions)
+    return frozenset(one.measure.name for one in found)

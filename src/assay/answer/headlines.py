@@ -157,5 +157,6 @@ def place(one: Comparison, *, higher: bool) -> Place:
     """How good a candidate is, where more is better."""
     assert one.ratio is not None
     value = one.ratio.value
-    low, high = one.ratio.low or value, one.ratio.high or value
-    return (one.candidate, low, value, high) if higher else (one.candidate, 1 / high, 1 / value, 1 / low)
+    low, high = one.ratio.sure
+    low, high = (low or value, high or value) if one.ratio.range is None else (low or 0.0, high or math.inf)
+    return (one.candidate, low, value, high) if higher else (one.candidate, 1 / high, 1 / value, 1 / low if low else math.inf)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from assay import measures, units
 from assay.frozen import dataclass
+from assay.records import Estimate
 from assay.units import Unit
 
 DASH = "–"
@@ -91,6 +93,24 @@ def show_range(low: float | None, high: float | None, unit: str) -> str:
     if high is None:
         return f"at least {in_scale(low, scale)}{tail}"
     return f"{in_scale(low, scale)} to {in_scale(high, scale)}{tail}"
+
+
+def show_interval(one: Estimate) -> str:
+    """The interval of what was measured, and the range of what is true where runs have bounds; empty where there is neither."""
+    unit = one.unit.replace("ratio", "")
+    return "; ".join(part for part in (show_range(one.low, one.high, unit), show_truth(one)) if part)
+
+
+def show_truth(one: Estimate) -> str:
+    """`true value 9,940/s to 16,700/s`, of a ratio by the worst case of both arms; empty where no run has a bound."""
+    found = one.range
+    if found is None:
+        return ""
+    if one.unit != "ratio":
+        return f"true value {show_range(found.low, found.high, found.unit) or 'unknown'}"
+    _, low, high = measures.digits(replace(one, low=found.low, high=found.high))
+    between = f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}" if high else "unknown"
+    return f"true ratio {between}"
 
 
 def share(value: float) -> str:

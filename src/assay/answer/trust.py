@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from assay.answer import marks
 from assay.answer.doubts import Cause, cause, of_figure, verdicts_of
@@ -10,23 +10,22 @@ from assay.frozen import dataclass
 from assay.records import Cell, Results, Verdict, VerdictState, worst
 
 
-def shown(verdict: Verdict) -> VerdictState:
-    """The state of a verdict as it is shown: a figure that was only disturbed is TAINTED and never INVALID."""
-    if verdict.state is not VerdictState.INVALID:
-        return verdict.state
-    held = [one for one in verdict.findings if one.counts]
-    return VerdictState.TAINTED if held and all(one.is_disturbance for one in held) else verdict.state
+def own_state(results: Results, cell: Cell) -> VerdictState:
+    """The verdict of a cell by its runs; UNVERIFIED where none was judged. Where none counts, of those that are excluded."""
+    found = [one.shown for one in verdicts_of(results, cell)]
+    own = [cell.verdict] if cell.verdict is not None and cell.values else []
+    return worst((*found, *own)) if found or own else VerdictState.UNVERIFIED
 
 
-def own_state(verdicts: Iterable[Verdict]) -> VerdictState:
-    """The worst state of the runs of a cell; UNVERIFIED where none was judged."""
-    states = [shown(one) for one in verdicts]
-    return worst(states) if states else VerdictState.UNVERIFIED
+def worst_of(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Those with the worst state."""
+    state = worst(one.shown for one in verdicts)
+    return [one for one in verdicts if one.shown is state]
 
 
 def state_of(results: Results, cell: Cell) -> VerdictState:
-    """The verdict of a cell: the worst of the runs that it stands on, and of the rules on the whole experiment."""
-    return worst((own_state(verdicts_of(results, cell)), of_figure(results, cell.measure)))
+    """The verdict of a cell: its own, and that of the rules on the whole experiment."""
+    return worst((own_state(results, cell), of_figure(results, cell.measure)))
 
 
 def counts(results: Results) -> tuple[tuple[VerdictState, int], ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from assay import catalogue, measures
 from assay.audit import labels, limits
-from assay.audit.verdicts import common_bound, failures, state_of
+from assay.audit.verdicts import common_bound, exclusive, failures, state_of
 from assay.catalogue import Case, ComparisonCase, ExperimentCase, Rule, TrialCase
 from assay.errors import EvidenceError
 from assay.evidence import sources
@@ -34,7 +34,7 @@ from assay.records import (
     worst,
 )
 from assay.records.layers import run_at
-from assay.rulekit.findings import found
+from assay.rulekit.findings import found, in_words
 from assay.rulekit.soundness import COMPARED, required_rules
 from assay.units import Unit
 
@@ -169,7 +169,20 @@ def judge_measure(
         siblings={name: sibling.value for name, sibling in figures.items() if name != measure.name},
     )
     findings = tuple(examine(rule, case) for rule in catalogue.rules_of(Scope.TRIAL))
-    return verdict(case, figure, findings)
+    return verdict(case, figure, without_contradiction(case, findings))
+
+
+def without_contradiction(case: TrialCase, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The findings; where bounds of two exclude each other the evidence is wrong, and the rule of contradictions says so."""
+    found_pair = exclusive(findings, case.value)
+    rule = next((rule for rule in catalogue.rules_of(Scope.TRIAL) if rule.meaning is Meaning.CONTRADICTORY), None)
+    if found_pair is None or rule is None:
+        return findings
+    case = replace(case, thresholds=limits.thresholds(rule.id))
+    each = " and ".join(f"{in_words(bound)} by {', '.join(rules)}" for rules, bound in found_pair)
+    statement = f"Two rules bound the figure, and their bounds exclude each other: {each}."
+    wrong = found(rule, case, State.FAIL, statement, relabel="readings contradict each other")
+    return tuple(wrong if one.rule == rule.id and not one.counts else one for one in findings)
 
 
 def without_phase(subject: str, run: Run, measure: Measure) -> Verdict:
@@ -192,20 +205,32 @@ def without_phase(subject: str, run: Run, measure: Measure) -> Verdict:
 
 def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...]) -> Verdict:
     """State, label, correction and bound from the findings of one measure."""
-    state = state_of(findings, required_rules(case.claim, case.direction))
+    factor = limits.bound_factor(case.experiment)
+    state = state_of(findings, required_rules(case.claim, case.direction), case.value, factor)
+    if figure is None:  # of what has no value nothing is confirmed
+        state = worst((state, VerdictState.UNVERIFIED))
     return Verdict(
         subject=case.subject,
         run=case.run.id,
         measure=case.measure.name,
         claim=case.claim,
-        value=figure.value if figure else None,
+        value=told(figure, findings),
         unit=figure.unit if figure else measures.unit_of(case.measure),
         corrected=corrected(figure, findings, case.direction),
         state=state,
-        label=labels.label(case, figure, findings),
-        bound=common_bound(findings),
+        label=labels.label(case, figure, findings, state),
+        bound=common_bound(findings, case.value),
         findings=findings,
     )
+
+
+def told(figure: Figure | None, findings: Sequence[Finding]) -> float | None:
+    """The figure that is judged: what was measured; where the drain makes what a tool printed false, that."""
+    if figure is None:
+        return None
+    failed = failures(findings)
+    printed = any(one.meaning is Meaning.DIRTY and one.severity is Severity.INVALIDATES for one in failed)
+    return figure.raw if printed and figure.raw is not None else figure.value
 
 
 def corrected(figure: Figure | None, findings: Sequence[Finding], direction: Direction | None) -> float | None:
@@ -257,7 +282,8 @@ def judge_comparison(experiment: Experiment, plan: Plan, comparison: Comparison,
     )
     findings = tuple(examine(rule, case) for rule in catalogue.rules_of(Scope.COMPARISON))
     own = state_of(findings, COMPARED)
-    state = worst((own, *(verdict.state for verdict in counted.values())))
+    left = [VerdictState.UNVERIFIED] if any(one.spoils for one in comparison.excluded.values()) else []
+    state = worst((own, *(verdict.state for verdict in counted.values()), *left))
     return Verdict(
         subject=case.subject,
         measure=measure.name,

@@ -37,14 +37,18 @@ MOST = 2
 """A label names at most so many failed findings."""
 
 
-def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -> Label:
-    """The label of a verdict: what failed findings make of the number, else what the claim turned out to be."""
+def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding], state: VerdictState | None = None) -> Label:
+    """The label of a verdict: what failed findings make of the number, else what the claim turned out to be.
+
+    A verdict that is UNVERIFIED has the rule as its reason that the claim needs, whatever bounds the figure besides.
+    """
     operation, failed = case.measure.operation, failures(findings)
     disturbed = [finding.rule for finding in failed if finding.is_disturbance]
-    if len(failed) > len(disturbed):
+    if len(failed) > len(disturbed) and state is not VerdictState.UNVERIFIED:
         because = [finding.rule for finding in explained([one for one in failed if not one.is_disturbance])]
         return Label(nature=Nature.OTHER, operation=operation, because=tuple(because[:MOST]))
     regime = case.claim.regime if case.claim.regime in NAMED else None
+    held = [one.rule for one in explained([one for one in failed if not one.is_disturbance])]
     disturbed_by = next(iter(disturbed), None)
     lacking = tuple(unverified(findings, required(case)))
     if lacking or is_as_is(case):
@@ -53,6 +57,7 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
             operation=operation,
             regime=regime,
             circumstance=circumstance(case),
+            because=tuple(held[:MOST]),
             noted=next((one.rule for one in sorted(explained(notes(findings)), key=is_of_path) if one.relabel), None),
             lacking=lacking,
             limited_by=None if lacking else limiter(findings),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from assay._core import parse_toml
-from assay.records import Claim
+from assay.records import Claim, Experiment
 
 ROOT = Path(__file__).parent.parent
 """The package: found without importlib's own libraries, which cost more than all that is read here."""
@@ -49,3 +49,12 @@ def outside(rule: str, claim: Claim) -> str | None:
         if claimed not in values:
             return f"{part} = {' or '.join(values)} is not claimed"
     return None
+
+
+BOUNDED = "BOUNDED"
+"""The table of what belongs to that verdict, and to no rule."""
+
+
+def bound_factor(experiment: Experiment) -> float:
+    """How far apart the bounds of a figure may be at most, as a factor: by the experiment's file, else by limits.toml."""
+    return experiment.bound_factor or thresholds(BOUNDED)["factor"]

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import reduce
-from math import inf
+from math import inf, prod
 
 from assay.records import Bound, Finding, Meaning, Severity, State, VerdictState
 
+Bounded = tuple[tuple[str, ...], Bound]
+"""Rules, with the bound that they give together."""
 
-def state_of(findings: Sequence[Finding], required: Iterable[str]) -> VerdictState:
+
+def state_of(
+    findings: Sequence[Finding], required: Iterable[str], value: float | None = None, factor: float = inf
+) -> VerdictState:
     """The verdict that follows from the findings, given the ids of the rules that must have passed.
 
     A required rule that is not there, or is unverified, leaves the claim UNVERIFIED. A note never changes a verdict.
+    Bounds that are further apart than a factor are as good as none.
     """
     failed = failures(findings)
     if any(finding.severity is Severity.INVALIDATES for finding in failed):
         return VerdictState.INVALID
-    if any(finding.bound is None for finding in failed):
+    bound = common_bound(findings, value)
+    if any(finding.bound is None for finding in failed) or (failed and bound is not None and bound.is_wider(factor)):
         return VerdictState.TAINTED
     if unverified(findings, required):
         return VerdictState.UNVERIFIED
@@ -47,13 +53,23 @@ def unverified(findings: Sequence[Finding], required: Iterable[str]) -> list[str
     return [rule for rule in required if known.get(rule, State.UNVERIFIED) is State.UNVERIFIED]
 
 
-def both(one: Bound, other: Bound) -> Bound:
-    """The bound of a figure that two disturbances held back: one end of each is the measured value, their effects multiply."""
-    if one.low is not None and one.high is not None and other.low is not None and other.high is not None:
-        if one.low == other.low:
-            return replace(one, high=one.high * other.high / one.low)
-        return replace(one, low=one.low * other.low / one.high)
-    return one
+def together(bounds: Sequence[Bound], value: float | None) -> Bound:
+    """The bound of a figure that several things may have changed, each with the measured value at an end: effects multiply.
+
+    A side that one of them leaves open is open.
+    """
+    if value is None:  # of noise alone, whose bounds all begin, or all end, at it
+        first = {bound.low for bound in bounds}
+        value = bounds[0].low if len(first) == 1 else bounds[0].high
+    return replace(bounds[0], low=product([one.low for one in bounds], value), high=product([one.high for one in bounds], value))
+
+
+def product(ends: Sequence[float | None], value: float | None) -> float | None:
+    """The value with the effects of all ends; None where one is open."""
+    known = [end for end in ends if end is not None]
+    if len(known) < len(ends) or not value:
+        return None
+    return value * prod(end / value for end in known)
 
 
 def overlap(one: Bound, other: Bound) -> bool:
@@ -63,24 +79,52 @@ def overlap(one: Bound, other: Bound) -> bool:
     return max(lows, default=-inf) <= min(highs, default=inf)
 
 
-def common_bound(findings: Iterable[Finding]) -> Bound | None:
-    """Between which values the figure lies by all failed findings that say so; where they exclude each other, all they span.
+def counted(findings: Iterable[Finding], value: float | None) -> Sequence[Bounded]:
+    """What bounds the figure, each bound with its rules: failed findings, else those that could not be verified.
 
-    Disturbances add up, each took its own share. What they took is counted from the measured value: where another finding proves
-    that value false, they say nothing. Where none failed, what those that could not be verified leave possible.
+    Bounds that begin or end at the measured value are reckoned from it: each says by how much it may be wrong, and these shares
+    multiply, of noise and of all else. Where another finding proves that value false, they say nothing.
     """
     findings = tuple(findings)
-    noise = [one.bound for one in failures(findings) if one.bound is not None and one.part == "noise"]
-    bounds = [one.bound for one in failures(findings) if one.bound is not None and one.part != "noise"]
-    if noise:
-        taken = reduce(both, noise)
-        bounds += [taken] if all(overlap(taken, other) for other in bounds) else []
-    bounds = bounds or [f.bound for f in findings if f.state is State.UNVERIFIED and f.bound is not None]
+    failed = [(one, one.bound) for one in failures(findings) if one.bound is not None]
+    proved: list[Bounded] = [
+        ((one.rule,), bound) for one, bound in failed if one.part != "noise" and not is_reckoned(bound, value)
+    ]
+    reckoned = [(one.rule, bound) for one, bound in failed if one.part == "noise" or is_reckoned(bound, value)]
+    if reckoned and len({bound.unit for _, bound in reckoned}) == 1:
+        changed = together([bound for _, bound in reckoned], value)
+        if all(overlap(changed, bound) for _, bound in proved):
+            proved.append((tuple(dict.fromkeys(rule for rule, _ in reckoned)), changed))
+    return proved or [((one.rule,), one.bound) for one in findings if one.state is State.UNVERIFIED and one.bound is not None]
+
+
+def bounding(findings: Iterable[Finding], value: float | None) -> tuple[Finding, ...]:
+    """The findings that the common bound comes from."""
+    findings = tuple(findings)
+    rules = {rule for mine, _ in counted(findings, value) for rule in mine}
+    return tuple(one for one in findings if one.rule in rules and one.bound is not None)
+
+
+def is_reckoned(bound: Bound, value: float | None) -> bool:
+    """Whether a bound begins or ends at the measured value."""
+    return value is not None and value in (bound.low, bound.high)
+
+
+def common_bound(findings: Iterable[Finding], value: float | None = None) -> Bound | None:
+    """Between which values the figure lies by all findings that say so; None where none does, or they exclude each other."""
+    bounds = [bound for _, bound in counted(findings, value)]
     if not bounds or len({bound.unit for bound in bounds}) > 1:
         return bounds[0] if bounds else None
     lows = [bound.low for bound in bounds if bound.low is not None]
     highs = [bound.high for bound in bounds if bound.high is not None]
     low, high = max(lows, default=None), min(highs, default=None)
     if low is not None and high is not None and low > high:
-        low, high = min(lows), max(highs)
+        return None
     return Bound(low=low, high=high, unit=bounds[0].unit)
+
+
+def exclusive(findings: Iterable[Finding], value: float | None) -> tuple[Bounded, Bounded] | None:
+    """Two rules whose bounds exclude each other, with these: both cannot be true; None where there are no such two."""
+    known = counted(findings, value)
+    pairs = ((one, other) for at, one in enumerate(known) for other in known[at + 1 :] if one[1].unit == other[1].unit)
+    return next((pair for pair in pairs if not overlap(pair[0][1], pair[1][1])), None)

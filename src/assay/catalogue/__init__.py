@@ -133,6 +133,14 @@ def watching(*when: Watch) -> tuple[str, ...]:
 
 
 @functools.cache
+def programs_of(name: str) -> tuple[str, ...]:
+    """The programs of a parser's tool, as it declares them (literally in its module), else what its name begins with."""
+    _, declares, after = _text("parsers", name).rpartition("programs=(")
+    found = tuple(word for word in after.partition(")")[0].split('"')[1::2]) if declares else ()
+    return found or (name.partition("_")[0],)
+
+
+@functools.cache
 def noun_of(operation: str) -> str | None:
     """Give the plural of an operation in answers, as a workload declares it (literally in its module); None where none does."""
     speaking = (name for name in names("workloads") if f'"{operation}": "' in _text("workloads", name))

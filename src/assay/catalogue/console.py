@@ -30,7 +30,7 @@ PREFIXES = tuple(
     for form in (
         rf"\[?{_DATE}\]?(?: |$)",  # kubectl and docker logs --timestamps, GitHub Actions, Jenkins
         rf"{_MONTH} [ \d]\d {_CLOCK} [\w.-]+ [\w./@-]+\[\d+\]:(?: |$)",  # journald, syslog
-        rf"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?{_MONTH} [ \d]\d {_CLOCK}(?: |$)",  # ts
+        rf"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?{_MONTH} [ \d]\d {_CLOCK}(?: \d{{4}})?(?: |$)",  # ts, iperf3 --timestamps
         rf"\[?{_CLOCK}\]?(?: |$)",  # ts -s, ts -i
         r"[\w./-]{1,64} {0,40}\| ?",  # docker compose logs
         r"\[pod/[\w./-]{1,200}\](?: |$)",  # kubectl logs --prefix
@@ -40,7 +40,7 @@ PREFIXES = tuple(
 """What a log puts before each line of a program."""
 MOST_LAYERS = 3
 """A name, a time and a stream: no log puts more before a line."""
-FEWEST_LINES = 2
+FEWEST_LINES = 1
 
 
 def decoded(data: bytes) -> str:

@@ -176,6 +176,8 @@ class Workload:
     parse: Callable[[Mapping[str, Value], str, int], Mapping[str, float]] | None = None
     mounts: int = 0
     """How many clients it has, each with a mount of its own of one server, on one host; 0: any number, wherever they work."""
+    lacks: Callable[[Mapping[str, Value]], Mapping[str, str]] = lambda knobs: {}
+    """Figures that it can never give with these knobs -> why not."""
     only_reads: Callable[[Mapping[str, Value]], bool] = lambda knobs: False
     """Whether with these knobs nothing on the target is written, made, renamed or removed, a layout included."""
     inputs: Callable[[Mapping[str, Value]], Mapping[str, str]] = lambda knobs: {}

@@ -40,10 +40,11 @@ _REAL = re.compile(
     r"|real\s+(\d{1,12}[.,]\d{1,9})s?"
     r"|\s*(\d{1,12}[.,]\d{1,9}) real\s.{1,200}"
     rf"|[\d.]{{1,20}}user [\d.]{{1,20}}system {_CLOCK}elapsed .{{1,200}}"
-    rf"|\s*Elapsed \(wall clock\) time \(h:mm:ss or m:ss\): {_CLOCK}"
+    rf"|\s*Elapsed \(wall clock\) time \(h:mm:ss or m:ss\): (?:{_CLOCK}|((?:\d{{1,9}}h )?\d{{1,9}}m \d{{1,2}}(?:\.\d{{1,9}})?)s)"
     rf"|[\d.]{{1,20}}u [\d.]{{1,20}}s {_CLOCK} [\d.]{{1,12}}%.{{0,200}}"
     rf"|.{{0,400}}\d[.,]\d\ds user \d{{1,9}}[.,]\d\ds system \d{{1,9}}% cpu {_CLOCK} total"
 )
+_COLONS = str.maketrans({"h": ":", "m": ":", " ": ""})
 _EXECUTED = re.compile(r"Executed in\s+([\d.]{1,20}) (secs|millis|mins|hours|micros)\s.{0,200}")
 _FISH = {"micros": 1e3, "millis": 1e6, "secs": SECOND, "mins": 60 * SECOND, "hours": 3600 * SECOND}
 Group = TypeVar("Group", bound=Hashable)
@@ -241,7 +242,7 @@ def _printed_time(row: str) -> ParsedNumber | None:
     match = _REAL.fullmatch(row)
     if match is None:
         return None
-    *larger, seconds = next(text for text in match.groups() if text).replace("m", ":").replace(" ", "").split(":")
+    *larger, seconds = next(text for text in match.groups() if text).translate(_COLONS).split(":")
     rest = number(seconds, SECOND)
     whole = sum(int(part) * 60.0 ** (power + 1) for power, part in enumerate(reversed(larger)))
     return ParsedNumber(value=rest.value + whole * SECOND, half=rest.half)
@@ -264,16 +265,22 @@ class Reads(TypedDict):
 
 
 def reads(
-    figures: Figures, expected: str, *, begins: re.Pattern[str] | None = None, ends: re.Pattern[str] | None = None
+    figures: Figures,
+    expected: str,
+    *,
+    begins: re.Pattern[str] | None = None,
+    ends: re.Pattern[str] | None = None,
+    runs: Callable[[str], Sequence[str]] | None = None,
 ) -> Reads:
     """Return `Parser.parse`, `Parser.resolution` and `Parser.runs`; `expected` describes the required output.
 
-    A run begins with a line that `begins` describes, or ends with one of `ends`; JSON documents are runs too.
+    A run begins with a line that `begins` describes, or ends with one of `ends`; JSON documents are runs too. `runs` is for what
+    no single line tells.
     """
     return Reads(
         parse=lambda text: {key: number.value for key, number in _checked_figures(figures, expected, text).items()},
         resolution=lambda text: {key: number.half for key, number in _checked_figures(figures, expected, text).items()},
-        runs=lambda text: runs_in(text, begins, ends),
+        runs=runs or (lambda text: runs_in(text, begins, ends)),
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from assay import plain
 from assay.audit import limits
 from assay.audit.verdicts import state_of
+from assay.cli import pasted
 from assay.errors import UsageError
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.published import arithmetic, reading
@@ -28,16 +29,35 @@ EXAMPLE = '"1 GB/s read, 512 MB in 0.6 s, 12 GB RAM, 2 x 2GFC"'
 def check(words: Sequence[str], *, json_to: str | None, gate: Gate) -> int:
     """Read the claim, judge it, show it; the exit status. Raises UsageError where it has no figure that is understood."""
     text = " ".join(words)
-    if len(text) > MOST_LETTERS:
+    claims = pasted.claims_of(text) if "\n" in text.strip() else {}
+    if not claims and len(text) > MOST_LETTERS:
         raise UsageError(f"found a claim of {len(text):,} letters; expected at most {MOST_LETTERS:,}")
-    statement = reading.read(text)
-    if not statement.figures:
-        raise UsageError("\n".join([f"found no figure in {text!r}; expected a claim such as {EXAMPLE}", *quoted(statement)]))
+    each = [judged(reading.read(claim)) for claim in claims.values() or [text]]
+    if not any(statement.figures for statement, *_ in each):
+        raise UsageError("\n".join([f"found no figure in {text!r}; expected a claim such as {EXAMPLE}", *quoted(each[0][0])]))
+    deliver(
+        json_to,
+        "check",
+        lambda: (
+            {"operations": dict(zip(claims, (as_plain(*one) for one in each), strict=True))} if claims else as_plain(*each[0])
+        ),
+        lambda: "\n".join(
+            line for name, one in zip(claims or [""], each, strict=True) for line in (*operation(name), *lines(*one))
+        ),
+    )
+    return BAD_VERDICT if gate is Gate.STRICT or any(state in gate.bad for *_, state in each) else 0  # strict: verifies nothing
+
+
+def operation(name: str) -> list[str]:
+    """The line before the claims of an operation; none where the claim is in words."""
+    return titled("operation", name) if name else []
+
+
+def judged(statement: Statement) -> tuple[Statement, Sequence[Finding], VerdictState]:
+    """A statement with what the rules find in it, and its verdict."""
     thresholds = {rule.id: limits.thresholds(rule.id) for rule in RULES}
     findings = arithmetic.check(Case(statement=statement, thresholds=thresholds, matters=Experiment.matters_share))
-    state = state_without_run(findings)
-    deliver(json_to, "check", lambda: as_plain(statement, findings, state), lambda: "\n".join(lines(statement, findings, state)))
-    return BAD_VERDICT if gate is Gate.STRICT or state in gate.bad else 0  # strict: arithmetic verifies nothing
+    return statement, findings, state_without_run(findings)
 
 
 def state_without_run(findings: Sequence[Finding]) -> VerdictState:

@@ -202,7 +202,8 @@ INSTEAD = {
     "directory": "a directory",
     "netmon": "a capture of Network Monitor: convert it with `editcap -F pcapng`",
     "erf": "a capture in ERF: convert it with `editcap -F pcapng`",
-    **{name: f"data packed by {name}: unpack it first" for name in ("gzip", "zstd", "xz", "bzip2", "lz4", "zip")},
+    **{name: f"data packed by {name}: unpack it first" for name in ("xz", "bzip2", "lz4", "zip")},
+    **{name: f"data packed by {name} that are no capture" for name in ("gzip", "zstd")},
 }
 """What a file is instead of a capture."""
 

@@ -51,12 +51,16 @@ class HistoryVerdict:
     """Present level over the good one; None where one of them is unknown, or the newest execution has no value."""
     is_worse: bool
     """By more than the smallest relevant effect."""
+    is_open: bool = False
+    """Whether it looks worse, and the intervals of too few executions do not decide it."""
 
     @property
     def word(self) -> str:
         """In a word."""
         if self.ratio is None:
             return "unknown"
+        if self.is_open:
+            return "undecided"
         return "worse" if self.is_worse else "unexpected" if self.series.is_unexpected else "as before"
 
 
@@ -119,23 +123,37 @@ def good_place(executions: Sequence[PastExecution], name: str | None) -> int:
     return places[-1]
 
 
+TWICE = 2.0
+"""What looks so many times as bad is let through by no gate, decided or not."""
+
+
 def judge(experiment: Experiment, series: FigureHistory, place: int) -> HistoryVerdict:
-    """Hold the present level against that of the good execution."""
-    good, now = series.level_at(place), series.now
+    """Hold the present level against that of the good execution; with few executions their intervals decide."""
+    good, now = series.good_at(place), series.now
     ratio = now / good if series.newest is not None and now is not None and good else None
-    bad = 0.0 if ratio is None else (ratio if lower_is_better(series.measure) else 1 / ratio) - 1
-    return HistoryVerdict(series=series, ratio=ratio, is_worse=bad > experiment.matters_share)
+    worse = ratio is not None and lost(series, ratio) > experiment.matters_share
+    if not series.is_short or not worse or place == len(series.points) - 1:
+        return HistoryVerdict(series=series, ratio=ratio, is_worse=worse)
+    between = series.change_since(place)
+    decided = between is not None and min(lost(series, end) for end in between) > experiment.matters_share
+    return HistoryVerdict(series=series, ratio=ratio, is_worse=decided, is_open=not decided)
+
+
+def lost(series: FigureHistory, ratio: float) -> float:
+    """By which share a ratio is worse than 1; below 0 where it is better."""
+    return (ratio if lower_is_better(series.measure) else 1 / ratio) - 1
 
 
 def status(judged: Sequence[HistoryVerdict], gate: Gate) -> int:
-    """The exit status."""
+    """The exit status. What looks twice as bad is not let through, whether few executions decide it or not."""
     if gate is Gate.OFF:
         return 0
     states = [one.series.points[-1].verdict for one in judged]
     if any(state in gate.bad for state in states):
         return BAD_VERDICT
-    worse = any(one.is_worse for one in judged)
-    return UNMET if worse or (gate is Gate.STRICT and any(one.ratio is None for one in judged)) else 0
+    far = any(one.is_open and one.ratio is not None and lost(one.series, one.ratio) >= TWICE - 1 for one in judged)
+    worse = far or any(one.is_worse for one in judged)
+    return UNMET if worse or (gate is Gate.STRICT and any(one.ratio is None or one.is_open for one in judged)) else 0
 
 
 def text(executions: Sequence[PastExecution], judged: Sequence[HistoryVerdict], place: int) -> str:
@@ -151,14 +169,25 @@ def answer(executions: Sequence[PastExecution], judged: Sequence[HistoryVerdict]
     worse = [one for one in judged if one.is_worse]
     good, newest = executions[place].name, executions[-1].name
     whole = f"{len(executions)} executions from {executions[0].started_utc[:10]} to {executions[-1].started_utc[:10]}"
+    undecided = [one for one in judged if one.is_open]
+    few = f" {few_words(judged)}" if any(one.series.is_short for one in judged) else ""
+    if not worse and not undecided:
+        without = sum(one.series.newest is None for one in judged)
+        unknown = f"; {newest} has no value of {without} of {len(judged)}" if without else ""
+        return f"No figure is {'known to be ' if without or few else ''}worse in {newest} than in {good}{unknown}: {whole}.{few}"
     if not worse:
-        lost = sum(one.series.newest is None for one in judged)
-        unknown = f"; {newest} has no value of {lost} of {len(judged)}" if lost else ""
-        return f"No figure is {'known to be ' if lost else ''}worse in {newest} than in {good}{unknown}: {whole}."
+        named = "; ".join(f"{figure(executions[-1].results.experiment, one.series)} {change(one.ratio)}" for one in undecided[:3])
+        return f"Not decided: {newest} looks worse than {good}: {named}. {whole}.{few}"
     named = "; ".join(f"{figure(executions[-1].results.experiment, one.series)} {change(one.ratio)}" for one in worse[:3])
     more = f"; and {len(worse) - 3} more" if len(worse) > 3 else ""
     are = "figure is" if len(judged) == 1 else "figures are" if len(worse) > 1 else "figures is"
-    return f"{len(worse)} of {len(judged)} {are} worse in {newest} than in {good}: {named}{more}. {whole}."
+    return f"{len(worse)} of {len(judged)} {are} worse in {newest} than in {good}: {named}{more}. {whole}.{few}"
+
+
+def few_words(judged: Sequence[HistoryVerdict]) -> str:
+    """What decides in a short history."""
+    number = max(len(one.series.points) for one in judged)
+    return f"Too few executions to find steps ({number} of {LEAST_BEFORE + 1}): the intervals of the two decide."
 
 
 def figure(experiment: Experiment, series: FigureHistory) -> str:
@@ -187,8 +216,8 @@ def cells(executions: Sequence[PastExecution], one: HistoryVerdict) -> tuple[str
         str(sum(point.value is not None for point in series.points)),
         f"{shown(series.newest)} {series.points[-1].verdict or ''}".rstrip(),
         "-" if ends is None else f"{shown(ends[0])} to {shown(ends[1])}",
-        shown(series.stretches[-1].value if series.stretches else None),
-        executions[series.stretches[-1].first].name if series.stretches else "-",
+        shown(series.now if series.is_short else series.stretches[-1].value if series.stretches else None),
+        executions[-1 if series.is_short else series.stretches[-1].first].name if series.stretches else "-",
         "; ".join(steps(executions, series)) or "none",
     )
 
@@ -219,7 +248,13 @@ def plain(executions: Sequence[PastExecution], judged: Sequence[HistoryVerdict],
             {"name": one.name, "started_utc": one.started_utc, "experiment": one.results.experiment.digest} for one in executions
         ],
         "series": [
-            {**to_plain(one.series), "ratio": one.ratio, "worse": one.is_worse, "unexpected": one.series.is_unexpected}
+            {
+                **to_plain(one.series),
+                "ratio": one.ratio,
+                "worse": one.is_worse,
+                "undecided": one.is_open,
+                "unexpected": one.series.is_unexpected,
+            }
             for one in judged
         ],
     }

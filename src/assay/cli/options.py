@@ -91,6 +91,10 @@ LabOption = Annotated[Path, typer.Option(LAB, metavar="DIR", envvar="ASSAY_LAB",
 GateOption = Annotated[
     Gate, typer.Option("--gate", metavar="[=strict]", help="Exit 3 on a bad verdict, 4 on an unmet requirement.")
 ]
+BoundFactorOption = Annotated[
+    float | None,
+    typer.Option("--bound-factor", metavar="N", min=1.0, help="With --gate: bounds further apart than N times are TAINTED."),
+]
 VerdictGateOption = Annotated[Gate, typer.Option("--gate", metavar="[=strict]", help="Exit 3 on a bad verdict.")]
 ProgressOption = Annotated[ProgressMode, typer.Option("--progress", help="Progress on standard error; json: one object a line.")]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file.")]

@@ -13,7 +13,7 @@ from assay.cli import tables
 from assay.cli.summary import summary
 from assay.errors import UsageError
 from assay.laboratory.gate import Gate, status
-from assay.laboratory.results import current, judged_anew
+from assay.laboratory.results import current, gated, judged_anew
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Results, Verdict
@@ -23,7 +23,7 @@ MOST_NAMED = 20
 """So many changed verdicts are named."""
 
 
-def audit(lab: Path, which: str | None, *, json_to: str | None, gate: Gate) -> int:
+def audit(lab: Path, which: str | None, *, json_to: str | None, gate: Gate, bound_factor: float | None = None) -> int:
     """Judge an experiment anew, keep what comes out under today's ruleset, show it. Raises BusyError while a run writes."""
     folder = notebook.choose(lab, which)
     with Store.open(folder) as store:
@@ -34,7 +34,7 @@ def audit(lab: Path, which: str | None, *, json_to: str | None, gate: Gate) -> i
         store.judge(results.ruleset, verdicts, {judged.id: judged.courses for judged in results.runs})
         store.derive(results.ruleset, results)
     deliver(json_to, "audit", lambda: plainly(results), lambda: text(former, results))
-    return status(results, gate)
+    return status(gated(folder, results, bound_factor), gate)
 
 
 def text(former: Results | None, now: Results) -> str:

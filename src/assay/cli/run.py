@@ -29,7 +29,7 @@ from assay.hosts.mount_namespaces import enter_own
 from assay.laboratory.campaign import Campaign, conduct
 from assay.laboratory.gate import Gate, status
 from assay.laboratory.history import length_ns
-from assay.laboratory.results import conclude
+from assay.laboratory.results import conclude, gated
 from assay.laboratory.session import clean_quietly, experiment_of, placed
 from assay.laboratory.soaking import why_over
 from assay.notebook import layout
@@ -65,6 +65,8 @@ class Request:
     """HOST=ADDRESS for addresses instead of the file's."""
     json_to: str | None
     gate: Gate
+    bound_factor: float | None = None
+    """How far apart the bounds of a figure are at most for the gate; None: as file and rules have it."""
     progress: ProgressMode
     verb: str = "run"
 
@@ -96,7 +98,9 @@ def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: boo
     if over is not None:
         say(f"assay: soak {over}", sys.stderr)
         return NOT_ALL_MEASURED
-    return NOT_ALL_MEASURED if doubts.never_finished(results.runs) else status(results, request.gate)
+    if doubts.never_finished(results.runs):
+        return NOT_ALL_MEASURED
+    return status(gated(store.folder, results, request.bound_factor), request.gate)
 
 
 def opened(lab: Path, experiment: Experiment, schedule: Plan, text: str, *, fresh: bool) -> Store:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assay.answer.answer import answer
+from assay.answer.trust import own_state
 from assay.answer.wording import hosts, scaling
 from assay.answer.wording.labels import usual
 from assay.answer.wording.summary import following, opening, remarks
 from assay.answer.wording.trust import deleted, noisy, trusted
 from assay.cli import tables
 from assay.measures.text import word
-from assay.records import Cell, Experiment, Judged, Results, VerdictState, worst
+from assay.records import Cell, Judged, Results, VerdictState
 from assay.terminal.output import Row, table
 
 LEAST_CELLS = 9
@@ -62,20 +63,21 @@ def gridded(results: Results) -> tuple[str, ...]:
 def grids(results: Results) -> str:
     """Every measure of many cells; what the letters mean stands below. Empty where there is none."""
     by_id = {judged.id: judged for judged in results.runs}
-    found = [grid for name in gridded(results) for grid in of_measure(results.experiment, name, _cells(results, name), by_id)]
+    found = [grid for name in gridded(results) for grid in of_measure(results, name, _cells(results, name), by_id)]
     legend = ", ".join(f"{mark.strip()} {state.value}" for state, mark in MARKS.items() if mark)
     return "\n\n".join((*found, f"Unmarked figures are SOUND; {legend}. Intervals are in the report.")) if found else ""
 
 
-def of_measure(experiment: Experiment, name: str, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[str]:
+def of_measure(results: Results, name: str, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[str]:
     """A grid for each combination of the factors beyond the last two."""
+    experiment = results.experiment
     *fixed_factors, down, across = varying(cells)
     for fixed in dict.fromkeys(tuple((path, cell.levels[path]) for path in fixed_factors) for cell in cells):
         here = {(cell.levels[down], cell.levels[across]): cell for cell in cells if dict(fixed).items() <= cell.levels.items()}
         rows = list(dict.fromkeys(first for first, _ in here))
         columns = list(dict.fromkeys(second for _, second in here))
         lines = [
-            Row(cells=(word(experiment, down, row), *(marked(here.get((row, column)), runs) for column in columns)))
+            Row(cells=(word(experiment, down, row), *(marked(results, here.get((row, column))) for column in columns)))
             for row in rows
         ]
         header = (f"{down} \\ {across}", *(word(experiment, across, column) for column in columns))
@@ -97,12 +99,9 @@ def varying(cells: Sequence[Cell]) -> tuple[str, ...]:
     return tuple(sorted((name for name in names if counts[name] > 1), key=lambda name: counts[name]))
 
 
-def marked(cell: Cell | None, runs: Mapping[str, Judged]) -> str:
-    """The estimate with the mark of the worst verdict that it stands on."""
-    if cell is None:
-        return "-"
-    states = [verdict.state for verdict in tables.verdicts_of(cell, runs)]
-    return tables.value_text(cell) + (MARKS[worst(states)] if states else " ?")
+def marked(results: Results, cell: Cell | None) -> str:
+    """The estimate with the mark of its verdict."""
+    return "-" if cell is None else tables.value_text(cell) + MARKS[own_state(results, cell)]
 
 
 def _cells(results: Results, name: str) -> tuple[Cell, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from assay import measures
 from assay.answer import doubts, prices, trust
+from assay.answer.scales import show_truth
 from assay.answer.wording import comparison as sentence
 from assay.answer.wording import effects
 from assay.answer.wording.labels import instead, of_several
@@ -97,7 +98,8 @@ def ratio_text(ratio: Estimate | None) -> tuple[str, str]:
     if ratio is None:
         return "-", "n = 0"
     value, low, high = measures.digits(ratio)
-    return value, f"{low} to {high}" if low else f"n = {ratio.n}"
+    known = (f"{low} to {high}" if low else f"n = {ratio.n}", show_truth(ratio))
+    return value, "; ".join(part for part in known if part)
 
 
 def requirement_table(results: Results) -> str:
@@ -143,8 +145,7 @@ def cell_table(results: Results, without: Collection[str] = ()) -> str:
 def cell_row(results: Results, cell: Cell, runs: Mapping[str, Judged]) -> Row:
     """One cell with the worst verdict of its runs, or of the rules on the whole experiment."""
     verdicts = verdicts_of(cell, runs)
-    state = trust.own_state(verdicts)
-    label = of_several([verdict for verdict in verdicts if trust.shown(verdict) is state])
+    state, label = trust.own_state(results, cell), of_several(trust.worst_of(verdicts), runs=len(verdicts))
     return Row(
         cells=(
             worst((state, doubts.of_figure(results, cell.measure))).value,
@@ -181,13 +182,14 @@ def value_text(cell: Cell) -> str:
 
 
 def estimate_text(estimate: Estimate | None) -> str:
-    """`12.1 ms to 12.9 ms, n = 5`, or n alone where it is too small for an interval."""
+    """`12.1 ms to 12.9 ms, n = 5; true value 11.0 ms to 12.9 ms`, n alone where it is too small for an interval."""
     if estimate is None:
         return "n = 0"
+    truth = f"; {show_truth(estimate)}" if estimate.range is not None else ""
     if estimate.low is None or estimate.high is None:
-        return f"n = {estimate.n}"
+        return f"n = {estimate.n}{truth}"
     low, high = (measures.with_unit(edge, estimate.unit) for edge in (estimate.low, estimate.high))
-    return f"{low} to {high}, n = {estimate.n}"
+    return f"{low} to {high}, n = {estimate.n}{truth}"
 
 
 def reasons(verdicts: Iterable[Verdict], of_experiment: Iterable[Finding] = ()) -> str:

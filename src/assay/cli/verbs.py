@@ -13,6 +13,7 @@ from assay.cli.directory_verbs import dissect, dsio, ldif
 from assay.cli.notebook_verbs import export, history, import_, list_, sql
 from assay.cli.options import (
     NOTEBOOK,
+    BoundFactorOption,
     FileArgument,
     GateOption,
     HostAction,
@@ -106,6 +107,7 @@ def run(
     host: HostOption = None,
     json_to: JsonOption = None,
     gate: GateOption = Gate.OFF,
+    bound_factor: BoundFactorOption = None,
     progress: ProgressOption = ProgressMode.AUTO,
 ) -> None:
     """Run an experiment: measure, audit, compare, report."""
@@ -119,6 +121,7 @@ def run(
         hosts=tuple(host or ()),
         json_to=json_to,
         gate=gate,
+        bound_factor=bound_factor,
         progress=progress,
     )
     finish(lambda: verb.run(request))
@@ -175,12 +178,16 @@ def check(
 
 @app.command()
 def audit(
-    which: WhichArgument = None, lab: LabOption = NOTEBOOK, json_to: JsonOption = None, gate: GateOption = Gate.OFF
+    which: WhichArgument = None,
+    lab: LabOption = NOTEBOOK,
+    json_to: JsonOption = None,
+    gate: GateOption = Gate.OFF,
+    bound_factor: BoundFactorOption = None,
 ) -> None:
     """Audit all runs again, from the raw data by the current rules."""
     from assay.cli.results import audit as verb
 
-    finish(lambda: verb(lab, which, json_to=json_to, gate=gate))
+    finish(lambda: verb(lab, which, json_to=json_to, gate=gate, bound_factor=bound_factor))
 
 
 @app.command()
@@ -442,7 +449,9 @@ def selftest(
     """Measure the cost of the lab and the errors of its rules.
 
     Without options: CPU time of each observer, of an empty load, of 16 client starts; some seconds.
-    --audit takes about twelve minutes for each round, --casebook ten. Both skip what this user or machine cannot run."""
+
+    --audit takes about twelve minutes for each round, --casebook ten.
+    Both skip what this user or machine cannot run."""
     from assay.cli import selftest as verb
     from assay.selftest import Request
 

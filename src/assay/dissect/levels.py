@@ -44,9 +44,10 @@ class LevelResult:
 
     level: ServiceLevel
     n: int
+    """Operations that were timed, or never answered, or that waited longer than the limit when the capture ended."""
     slower: int
     value_ns: int | None
-    """The figure itself; None over all kinds, and without a time."""
+    """The figure itself; None over all kinds, without a time, and where it is one of an operation without an answer."""
     state: Kept
 
     @property
@@ -68,15 +69,15 @@ def parse(text: str) -> ServiceLevel | Refusal:
 
 def judged(levels: Sequence[ServiceLevel], found: Dissection) -> tuple[LevelResult, ...]:
     """Hold each level against the exact count of slower operations, so that no rounding of a percentile decides."""
-    counts = [int(one["slower"]) for one in found.values["limits"]]
-    return tuple(_judged(level, slower, found) for level, slower in zip(levels, counts, strict=True))
+    counts = [(int(one["n"]), int(one["slower"])) for one in found.values["limits"]]
+    return tuple(_judged(level, *count, found) for level, count in zip(levels, counts, strict=True))
 
 
-def _judged(level: ServiceLevel, slower: int, found: Dissection) -> LevelResult:
+def _judged(level: ServiceLevel, n: int, slower: int, found: Dissection) -> LevelResult:
     times = [one.response_ns for one in found.operations if level.operation in (one.operation, ALL)]
-    n = sum(one.n for one in times)
-    value_ns = figure(times[0], level.figure) if len(times) == 1 else None
     allowed = n - -(-n * PERMILLE[level.figure] // 1000)
+    without = n - sum(one.n for one in times)
+    value_ns = figure(times[0], level.figure) if len(times) == 1 and without <= allowed else None
     state = Kept.UNKNOWN if not n else Kept.MET if slower <= allowed else Kept.NOT_MET
     return LevelResult(level=level, n=n, slower=slower, value_ns=value_ns, state=state)
 

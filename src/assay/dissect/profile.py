@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.dissect import searches
 from assay.dissect.result import SECOND_NS, Dissection, OperationKind, widened
 from assay.settings.directory import MOST_CONNECTIONS, MOST_DEPTH
+from assay.settings.load import MOST_PER_S
+from assay.units import counted
 
 MIXED = ("search", "compare", "modify", "add", "delete", "rename")
 """Operations of a mix; binds belong to connections."""
@@ -36,6 +38,7 @@ def _lines(found: Dissection, *, attributes: bool) -> Iterator[str]:
     names: dict[str, str] = {}
     shapes = [searches.anonymous(one.filter, names) for one in found.filters]
     knob = tuple(searches.lines(found, names))
+    yield from _lacking(found, kinds)
     yield from _workload(found, kinds, knob)
     yield "\n[profile]"
     yield f"duration_s = {found.duration_ns / SECOND_NS:.3f}"
@@ -43,7 +46,7 @@ def _lines(found: Dissection, *, attributes: bool) -> Iterator[str]:
     yield f"connections = {found.values['habits']['open_at_once']}"
     yield f"depth = {_depth(found):.2f}"
     yield f"depth_max = {profile['depth_max']}"
-    yield f"binds_per_connection = {_binds(found, kinds):.2f}"
+    yield f"binds_per_connection = {_binds(found):.2f}"
     yield from _table("profile.mix", shares({name: kinds[name].requests for name in MIXED if name in kinds}))
     yield from _table("profile.scopes", shares(dict(zip(SCOPES, profile["scopes"], strict=True))))
     named = sum(count for _, count in profile["attributes_named"])
@@ -53,6 +56,23 @@ def _lines(found: Dissection, *, attributes: bool) -> Iterator[str]:
     if attributes:
         yield from _table("profile.names", {number: f'"{name}"' for name, number in searches.plain(names, knob)})
     yield from _filters(found, [one.filter for one in found.filters] if attributes else shapes)
+
+
+def _lacking(found: Dissection, kinds: Mapping[str, OperationKind]) -> Iterator[str]:
+    """Yield as comments what of the traffic is not in the load."""
+    if found.sealed:
+        whole = counted(found.count("connections"), "connection")
+        yield f"# {found.sealed:,} of {whole} cannot be read: their operations are not in this load."
+    others = [name for name in found.losses() if name != "opaque_connections"]
+    if others:
+        yield f"# The capture lacks a part of what passed ({', '.join(others)}): operations are missing in this load."
+    if datagrams := found.values["cldap"]["requests"]:
+        yield f"# {counted(datagrams, 'operation')} over UDP: not in this load."
+    left = sum(one.requests for name, one in kinds.items() if name == "extended")
+    if left:
+        yield f"# {counted(left, 'extended operation')}: not in this load."
+    if not any(kinds[name].requests for name in MIXED if name in kinds):
+        yield "# No operation of a load was read: there is no table [workloads.captured]."
 
 
 def _workload(found: Dissection, kinds: Mapping[str, OperationKind], knob: Sequence[str]) -> Iterator[str]:
@@ -66,8 +86,9 @@ def _workload(found: Dissection, kinds: Mapping[str, OperationKind], knob: Seque
     yield from knob
     if _wants_all(found) and (not knob or any(one.attributes is None for one in found.searches)):
         yield "attributes = []"
-    binds = _binds(found, kinds)
-    each = "bind" in kinds and 2 * kinds["bind"].requests >= sum(mixed.values()) and binds > 1
+    binds = _binds(found)
+    readable = found.values["profile"]["authentications"]
+    each = 2 * readable >= sum(mixed.values()) and readable > found.values["habits"]["readable"]
     yield f"connections = {min(MOST_CONNECTIONS, max(1, found.values['habits']['open_at_once']))}"
     yield f"depth = {1 if each else min(MOST_DEPTH, max(1, round(_depth(found))))}"
     yield f'bind = "{"each" if each else "once" if binds else "never"}"'
@@ -89,9 +110,10 @@ def _depth(found: Dissection) -> float:
     return found.values["profile"]["depth_sum"] / answered if answered else 1.0
 
 
-def _binds(found: Dissection, kinds: Mapping[str, OperationKind]) -> float:
-    readable = found.count("connections") - found.count("opaque_connections")
-    return kinds["bind"].requests / readable if "bind" in kinds and readable else 0.0
+def _binds(found: Dissection) -> float:
+    """Return the authentications of a connection: of all on which something was said, sealed ones too."""
+    spoken = found.values["habits"]["readable"] + found.sealed
+    return found.count("authentications") / spoken if spoken else 0.0
 
 
 def _table(name: str, values: Mapping[str, float | str]) -> Iterator[str]:
@@ -135,14 +157,27 @@ MOST_STEPS = 60
 
 
 def _schedule(found: Dissection) -> Iterator[str]:
-    """Yield the arrivals over time, as ldap_load's knob `schedule` takes them."""
+    """Yield the arrivals over time, as ldap_load's knob `schedule` takes them; nothing without one.
+
+    A rate is a whole number: an interval has two, so that it has as many operations as in the capture.
+    """
     timeline = found.values["timeline"]
     columns = [timeline["requests"][name] for name in MIXED if name in timeline["requests"]]
     if not columns or not found.duration_ns:
         return
     least_ns = max(SECOND_NS, -(-found.duration_ns // MOST_STEPS))
     summed, interval_ns = widened([sum(values) for values in zip(*columns, strict=True)], timeline["interval_ns"], least_ns)
+    if not any(summed):
+        return
     for count in summed:
-        rate = round(count * SECOND_NS / interval_ns)
-        how = f"at {rate} /s" if rate else "pause"
-        yield f"{interval_ns / SECOND_NS:g} s {how}"
+        rate = min(MOST_PER_S, count * SECOND_NS // interval_ns)
+        faster_ns = 0 if rate == MOST_PER_S else count * SECOND_NS - rate * interval_ns
+        for per_s, lasts_ns in ((rate + 1, faster_ns), (rate, interval_ns - faster_ns)):
+            if lasts_ns:
+                yield f"{_seconds(lasts_ns)} s {f'at {per_s} /s' if per_s else 'pause'}"
+
+
+def _seconds(ns: int) -> str:
+    """Return seconds to the nanosecond, without an exponent."""
+    whole, rest = divmod(ns, SECOND_NS)
+    return f"{whole}.{rest:09}".rstrip("0").rstrip(".")

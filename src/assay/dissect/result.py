@@ -8,7 +8,18 @@ from typing import Any, TypeVar
 
 from assay.errors import MissingError
 
-Counted = TypeVar("Counted", "ResponseTimes", "FilterUse", "SearchUse", "ClientUse", "OperationKind")
+Counted = TypeVar(
+    "Counted",
+    "ResponseTimes",
+    "FilterUse",
+    "SearchUse",
+    "ClientUse",
+    "OperationKind",
+    "OperationUse",
+    "Authentications",
+    "FailedBinds",
+    "SlowOperation",
+)
 SECOND_NS = 1_000_000_000
 
 
@@ -40,6 +51,8 @@ class OperationKind:
     requests: int
     answered: int
     unanswered: int
+    open: int
+    """Not answered yet when the capture ended."""
     response_ns: ResponseTimes
     first_entry_ns: ResponseTimes
     result_codes: Mapping[str, int]
@@ -97,6 +110,62 @@ class ClientUse:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OperationUse:
+    """The operations of one client that are alike in kind, filter and result."""
+
+    client: str | None
+    """None: those that are counted together."""
+    operation: str
+    filter: str | None
+    code: int | None
+    count: int
+    entries: int
+    timed: int
+    response_sum_ns: int
+    response_max_ns: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Authentications:
+    """How one client authenticates: by which mechanism, and what protects the operations after it."""
+
+    client: str | None
+    mechanism: str
+    """`simple`, `anonymous`, `unauthenticated`, `Sicily`, or that of SASL."""
+    layer: str
+    """`none`, `signed`, `sealed`, or `unknown` where nothing follows."""
+    binds: int
+    failed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedBinds:
+    """Binds of one client that failed alike."""
+
+    client: str | None
+    mechanism: str
+    code: int
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlowOperation:
+    """One of the slowest operations, with the frames of its request and its answer."""
+
+    operation: str
+    client: str | None
+    filter: str | None
+    ns: int
+    """How long it took, or waited at least."""
+    answered: bool
+    code: int | None
+    file: int | None
+    request_frame: int | None
+    answer_file: int | None
+    answer_frame: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class CaptureFile:
     """A file that was read, and how it ended."""
 
@@ -122,6 +191,13 @@ class Dissection:
     """The most frequent first."""
     clients: tuple[ClientUse, ...]
     """Those with the most operations first."""
+    uses: tuple[OperationUse, ...]
+    """The most frequent first."""
+    binds: tuple[Authentications, ...]
+    """The most frequent first."""
+    failed_binds: tuple[FailedBinds, ...]
+    """The most frequent first."""
+    slowest: tuple[SlowOperation, ...]
 
     def count(self, name: str) -> int:
         """Return a count by its name."""
@@ -143,9 +219,18 @@ class Dissection:
         """Whether nothing says that the capture lacks something of what passed."""
         return not any(True for _ in self.losses())
 
+    @property
+    def sealed(self) -> int:
+        """Return the connections whose operations cannot be read."""
+        return self.count("opaque_connections") - int(self.values["opaque"]["no_ldap"])
+
+    def lacking(self, name: str) -> int:
+        """Return a count of losses; what is no LDAP is none."""
+        return self.sealed if name == "opaque_connections" else self.count(name)
+
     def losses(self) -> Iterator[str]:
         """Name the counts that make every other count a lower bound."""
-        yield from (name for name in LOSSES if self.values[name])
+        yield from (name for name in LOSSES if self.lacking(name))
         if any(one.ended != "whole" for one in self.files):
             yield "files"
 
@@ -160,6 +245,8 @@ LOSSES = (
     "unfollowed",
     "evicted_connections",
     "malformed",
+    "opaque_connections",
+    "answers_without_request",
 )
 """Counts of what the capture lacks, or could not be read."""
 
@@ -172,6 +259,20 @@ FIELDS = frozenset(
         *("opaque_connections", "opaque_bytes", "result_codes", "result_names", "entries", "references", "intermediate"),
         *("unanswered", "answers_lost", "answers_without_request", "abandoned", "notices", "unbinds", "untimed", "unfollowed"),
         *("slower_1s", "filters_together", "clients_together", "gaps", "gap_bytes", "cut_frames", "cut_bytes"),
+        *(
+            "open",
+            "copies",
+            "bad_used",
+            "backwards",
+            "reordered",
+            "signed",
+            "proxied",
+            "refused_connections",
+            "unanswered_syns",
+            "without_data",
+        ),
+        *("connect_ns", "tls_handshake_ns", "cldap", "tunnels", "found_ports", "authentications", "binds", "binds_together"),
+        *("failed_binds", "controls", "extended", "paged", "uses", "uses_together", "slowest"),
         *("skipped_bytes", "retransmitted", "out_of_order", "zero_windows", "stalled_ns", "evicted_connections"),
     )
 )
@@ -193,6 +294,10 @@ def read(values: Mapping[str, Any]) -> Dissection:
             filters=tuple(sorted(filters, key=lambda one: (-one.count, one.filter))),
             searches=tuple(sorted(searches, key=lambda one: -one.count)),
             clients=tuple(sorted(clients, key=lambda one: (-one.operations, one.client))),
+            uses=tuple(_record(OperationUse, one) for one in values["uses"]),
+            binds=tuple(_record(Authentications, one) for one in values["binds"]),
+            failed_binds=tuple(_record(FailedBinds, one) for one in values["failed_binds"]),
+            slowest=tuple(_record(SlowOperation, one) for one in values["slowest"]),
         )
     except KeyError as error:
         raise MissingError(f"the result of the reader of captures lacks {error.args[0]}. {OTHER_READER}") from error
@@ -206,6 +311,11 @@ def _record(kind: type[Counted], one: Mapping[str, Any]) -> Counted:
     values = {field.name: one[field.name] for field in fields(kind)}
     times = {name: _record(ResponseTimes, values[name]) for name in ("response_ns", "first_entry_ns") if name in values}
     return kind(**{**values, **times})
+
+
+def times_of(found: Dissection, name: str) -> ResponseTimes:
+    """Return the times under a name that belong to no operation."""
+    return _record(ResponseTimes, found.values[name])
 
 
 def _file(one: Mapping[str, Any]) -> CaptureFile:

@@ -61,6 +61,8 @@ def reported_bytes(phase: Phase, direction: Direction) -> float | None:
 def requested_bytes(phase: Phase, observations: Observations, direction: Direction) -> float | None:
     """L0: what all clients say they moved; an external tool's own bytes, else what its system calls moved (L1).
 
+    Of its writes no more than became dirty: the rest of the calls went to pipes, sockets and terminals, or over dirty data.
+
     None where neither is known: a command that uses io_uring, libaio or mmap and does not report its bytes.
     """
     if own := reported_bytes(phase, direction):
@@ -69,7 +71,9 @@ def requested_bytes(phase: Phase, observations: Observations, direction: Directi
     if not calls or not calls.bytes or not phase.values:
         return None
     shared = sum(one.value[-1] for one in gauges(phase, observations, "growth", "shared_bytes"))
-    return calls.bytes - shared if calls.bytes > shared else calls.bytes  # copy_file_range(2) counts what it shares
+    amount = calls.bytes - shared if calls.bytes > shared else calls.bytes  # copy_file_range(2) counts what it shares
+    dirtied = passed(phase, observations, Rung.CLIENT_CACHE, direction) if direction is Direction.WRITE else None
+    return min(amount, dirtied.bytes) if dirtied and dirtied.bytes else amount
 
 
 def written_bytes(phase: Phase, observations: Observations, least_bytes: float) -> float:
@@ -281,6 +285,30 @@ def data_files(phase: Phase, observations: Observations, metric: str, when: AtEd
     every = [*gauges(phase, observations, "page_cache", metric, "path")]
     sums = {host: when(phase, [one for one in every if one.host == host]) for host in dict.fromkeys(one.host for one in every)}
     return total(None if found is None else found * stands_for(phase, observations, host) for host, found in sums.items())
+
+
+HELD = "held_bytes"
+"""Pages of files that a command wrote, when it had ended: in the layer `page_cache`, of a look of its own."""
+UNWRITTEN = ("dirty_bytes", "writeback_bytes")
+
+
+def left_dirty(phase: Phase, observations: Observations) -> float | None:
+    """Bytes of data and image files dirty or under writeback at the stop, minus those at arming; None where not known.
+
+    A file that did not exist at arming had nothing dirty then. Where data files were sampled, each stands for some.
+    """
+    before, after = (
+        total(data_files(phase, observations, metric, when) for metric in UNWRITTEN) for when in (at_arming, at_stop)
+    )
+    images = [one for metric in UNWRITTEN for one in gauges(phase, observations, "page_cache", metric, "backing")]
+    below, left = at_arming(phase, images), at_stop(phase, images)
+    return total((None if after is None else after - (before or 0.0), None if left is None else left - (below or 0.0)))
+
+
+def flushed_in_clock(phase: Phase, observations: Observations) -> bool:
+    """Whether a device below completed a flush while the clock ran."""
+    every = (passed(phase, observations, rung, Direction.FLUSH) for rung in (Rung.LOWEST_DEVICE, Rung.UPPER_DEVICE))
+    return any(one is not None and one.raw_operations >= 1 for one in every)
 
 
 def at_arming(phase: Phase, series: Iterable[Series]) -> float | None:

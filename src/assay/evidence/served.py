@@ -17,7 +17,7 @@ LINE_FACT = "target.line"
 """The paths of the lab's own line between clients and server."""
 LINE_BYTES = "line.delivered_bytes"
 INSIDE_FACT = "target.server.inside."
-"""Before the name of a phase, and `.kind` after it: the same as clients in a network namespace of their own see it."""
+"""Before the name of a phase: the same as the clients' own sockets tell it; `.kind` and `.space` (`own`, `apart`) after it."""
 
 
 def server(run: Run) -> Server | None:

@@ -33,6 +33,8 @@ class Known:
 
     operations: Mapping[str, Mapping[str, str]]
     hosts: tuple[HostSpec, ...]
+    lacks: Mapping[str, Mapping[str, str]]
+    """Workload -> the figures that it gives with none of its levels, and why."""
     observe: tuple[ObserveSpec, ...] = ()
 
     def commands(self, host: str) -> Mapping[str, Unit]:
@@ -43,6 +45,7 @@ class Known:
 def known(scene: Scene, factors: tuple[Factor, ...], observe: tuple[ObserveSpec, ...]) -> Known:
     """Return the operations that each workload reports for at least one combination of its levels and numbers of clients."""
     operations: dict[str, Mapping[str, str]] = {}
+    lacks: dict[str, Mapping[str, str]] = {}
     counts = next((factor.levels for factor in factors if factor.path == "clients"), (max(1, len(scene.hosts)),))
     for name, part in scene.workloads.items():
         if part.settings.complete and isinstance(part.plug, Workload):
@@ -50,7 +53,10 @@ def known(scene: Scene, factors: tuple[Factor, ...], observe: tuple[ObserveSpec,
             for knobs, clients in itertools.product(variants(part, factors), counts):
                 reported.update(part.plug.operations({**knobs, "clients": clients}))
             operations[name] = reported
-    return Known(operations=operations, hosts=scene.hosts, observe=observe)
+            every = [part.plug.lacks(knobs) for knobs in variants(part, factors)]
+            common = set.intersection(*(set(one) for one in every)) if every else set()
+            lacks[name] = {figure: every[0][figure] for figure in common}
+    return Known(operations=operations, lacks=lacks, hosts=scene.hosts, observe=observe)
 
 
 def unit_of(measure: Measure) -> Unit:
@@ -106,6 +112,9 @@ def _measure(document: Document, at: Path, name: str, scene: Known) -> Measure |
         document.wrong(at, f"operation {operation!r} in measure {name!r}", f"{wanted} (what {workload!r} reports)", Point.KEY)
         return None
     if not _figure_exists(document, at, figure, scene, scene.operations[workload][operation]):
+        return None
+    if why := scene.lacks[workload].get(figure):
+        document.wrong(at, f"figure {figure!r} of {workload!r}, whose {why}", "a figure that it gives, or a parser", Point.KEY)
         return None
     host, sign, metric = figure.removeprefix("@").partition(observed.INFIX)
     unit = scene.commands(host).get(f"{observed.LAYER}.{metric}") if sign else None

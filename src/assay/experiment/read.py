@@ -230,6 +230,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         design=designed.kind,
         resolution=shape.resolution,
         matters_share=top_level.matters(document, shape.matters),
+        bound_factor=shape.bound_factor,
         repeats=repeats,
         budget_ns=top_level.budget(document, shape.budget),
         seed=shape.seed,

@@ -120,6 +120,7 @@ class FileShape(_Shape):
     repeats: Any = None
     budget: StrictStr | None = None
     matters: StrictStr = "5 %"
+    bound_factor: float | None = Field(default=None, gt=1, allow_inf_nan=False)
     seed: StrictInt = Field(default=1, ge=0, le=2**53)
     observers: list[StrictStr] | None = None
     implied: list[StrictStr] = []

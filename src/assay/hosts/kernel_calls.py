@@ -105,9 +105,9 @@ class KernelCalls:
 
     def placed(self, path: str) -> tuple[int, int] | None:
         """Between which bytes of the device the file's extents lie; None where they have no place yet. Raises OSError."""
-        from assay.hosts import filesystem_semantics
+        from assay.hosts import extents
 
-        return filesystem_semantics.placed(path)
+        return extents.placed(path)
 
     def drop_file(self, path: str) -> None:
         """Flush the file, then give its pages back. Raises OSError."""

@@ -175,8 +175,8 @@ def execute(campaign: Campaign, runner: TrialRunner, trial: Trial, patience: Rep
     for attempt in range(first, first + MOST_ATTEMPTS):
         run, verdicts = attempted(campaign, runner, trial, attempt)
         patience.spend(run, attempt - first + 1)
-        rules = spoiled_by_noise(verdicts)
-        if run.outcome is not Outcome.FINISHED or not rules or attempt == first + MOST_ATTEMPTS - 1:
+        rules = spoilers(run, verdicts)
+        if not rules or attempt == first + MOST_ATTEMPTS - 1:
             return
         again = length_ns(run) <= patience.left_ns()
         news = {"trial": trial.id, "attempt": attempt, "rules": rules, "left_s": round(max(0.0, patience.left_ns()) / 1e9, 1)}
@@ -203,6 +203,17 @@ def keep(campaign: Campaign, run: Run, observations: Observations) -> tuple[Verd
     verdicts = tuple(known.verdicts.values())
     campaign.store.judge(judge.ruleset(), verdicts, {known.id: known.courses})
     return verdicts
+
+
+LATE_START = ("late start",)
+"""What spoiled a run of which a client waited too long for its CPU."""
+
+
+def spoilers(run: Run, verdicts: tuple[Verdict, ...]) -> tuple[str, ...]:
+    """What of the platform spoiled a run that a repeat can mend; nothing where something else went wrong."""
+    if run.outcome is Outcome.FINISHED:
+        return spoiled_by_noise(verdicts)
+    return LATE_START if run.started_late else ()
 
 
 def spoiled_by_noise(verdicts: tuple[Verdict, ...]) -> tuple[str, ...]:

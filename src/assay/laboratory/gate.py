@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 
 from assay.records import RequirementState, Results, VerdictState
@@ -26,13 +27,27 @@ class Gate(StrEnum):
 
 
 def status(results: Results, gate: Gate) -> int:
-    """0, 3 or 4 as DESIGN 5 has it; verdicts of runs and of comparisons count."""
+    """0, 3 or 4; what the answer counts: the verdicts of its cells, of the runs in them, and of the comparisons."""
     if gate is Gate.OFF:
         return 0
-    verdicts = [verdict for run in results.runs for verdict in run.verdicts.values()]
-    if any(verdict.state in gate.bad for verdict in [*verdicts, *results.comparison_verdicts.values()]):
+    if any(state in gate.bad for state in states(results)):
         return BAD_VERDICT
     unmet = (RequirementState.NOT_MET, *((RequirementState.UNDECIDED,) if gate is Gate.STRICT else ()))
     if any(requirement.state in unmet for requirement in results.requirements):
         return UNMET
     return 0
+
+
+def states(results: Results) -> Iterator[VerdictState]:
+    """The verdicts that count: not those of attempts that were repeated, nor of runs that noise disturbed where others are quiet.
+
+    A run that is INVALID counts: what made it so could have struck the others, too. Without cells, as of one load, all runs do.
+    """
+    if not results.cells:
+        yield from (verdict.state for run in results.runs for verdict in run.verdicts.values())
+    runs = {judged.id: judged for judged in results.runs}
+    for cell in results.cells:
+        here = (*cell.values, *(run for run, why in cell.excluded.items() if why.spoils))
+        yield from (runs[run].verdicts[cell.measure].state for run in here if cell.measure in runs[run].verdicts)
+        yield from [cell.verdict] if cell.verdict is not None else []
+    yield from (verdict.state for verdict in results.comparison_verdicts.values())

@@ -81,7 +81,8 @@ def same_trials(experiment: Experiment) -> Experiment:
 
     Knobs that are not set are left out: another version may have others.
     """
-    bare = replace(experiment, title="", question="", digest="", repeats=None, budget_ns=None, seed=1, matters_share=0.0)
+    bare = replace(experiment, title="", question="", digest="", repeats=None, budget_ns=None, seed=1)
+    bare = replace(bare, matters_share=0.0, bound_factor=None)
     return replace(
         bare,
         requirements=(),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.analysis import cells, compare, dips, require, sensitivity, steady_state
 from assay.analysis.scaling import bounds, efficiency, law
-from assay.audit import judge
+from assay.audit import judge, limits
 from assay.errors import DamagedError
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
@@ -27,9 +27,14 @@ def current(folder: Path) -> Results:
         return judged_anew(folder)
 
 
-def judged_anew(folder: Path) -> Results:
-    """Verdicts, cells, comparisons, requirements, dips and findings from the raw data; evidence that is damaged is named."""
+def judged_anew(folder: Path, bound_factor: float | None = None) -> Results:
+    """Verdicts, cells, comparisons, requirements, dips and findings from the raw data; evidence that is damaged is named.
+
+    `bound_factor` takes the place of the one that the experiment's file names.
+    """
     kept = notebook.results(folder, judge.ruleset())
+    if bound_factor is not None:
+        kept = replace(kept, experiment=replace(kept.experiment, bound_factor=bound_factor))
     load = notebook.remembered(folder)
     runs, damaged = [], dict(kept.damaged)
     for old in kept.runs:
@@ -54,7 +59,7 @@ def judged_run(experiment: Experiment, run: Run, observations: Observations) -> 
 def answered(bare: Results, load: notebook.Load) -> Results:
     """The results with everything that follows from judged runs."""
     experiment, plan, runs = bare.experiment, bare.plan, bare.runs
-    table = cells.cells(experiment, plan, runs, load)
+    table = cells.cells(experiment, plan, runs, load, limits.bound_factor(experiment))
     comparisons = efficiency.scaled(experiment, compare.comparisons(experiment, table, runs), runs, load)
     verdicts = judge.judge_comparisons(experiment, plan, runs, comparisons, load)
     return replace(
@@ -78,3 +83,8 @@ def conclude(store: Store) -> Results:
     results = current(store.folder)
     store.derive(results.ruleset, results)
     return results
+
+
+def gated(folder: Path, results: Results, bound_factor: float | None) -> Results:
+    """The results as a gate sees them that names how far apart bounds may be; nothing of it is kept."""
+    return results if bound_factor is None else judged_anew(folder, bound_factor)

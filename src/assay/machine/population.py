@@ -192,8 +192,8 @@ def provide(host: Host, setting: Setting) -> Population:
     path = posixpath.join(setting.scratch, f"population-{digest}.ldif")
     if not host.exists(f"{path}.json"):
         argv = [setting.engine, "ldif", "--template", template, "--entries", str(entries), "--own", own]
-        script = 'out=$1; shift; "$@" > "$out.new" && mv -f -- "$out.new" "$out"'
-        done = host.run(["/bin/sh", "-c", script, "sh", path, *argv, "--seed", str(seed), "--base", base])
+        done = host.run([*argv, "--seed", str(seed), "--base", base, "--to", f"{path}.new"])
+        host.run(["mv", "-f", "--", f"{path}.new", path])
         written = json.loads(done.stderr.strip().splitlines()[-1])
         host.write(f"{path}.json", json.dumps(written))
     written = json.loads(host.read(f"{path}.json"))

@@ -142,3 +142,48 @@ def sums(clients: Iterable[Client], names: Iterable[str]) -> Mapping[str, int] |
     if any(not values or len(known[name]) < len(values) for name, values in found.items()):
         return None
     return {name: sum(values) for name, values in known.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamShare:
+    """What one connection moved, and how much of the mean that is."""
+
+    name: str
+    bytes: int
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamShares:
+    """How the bytes of one operation were shared out among the connections."""
+
+    each: tuple[StreamShare, ...]
+    fairness: float
+    """Jain's index: 1 where all moved the same, 1/n where one of n moved all."""
+
+    @property
+    def slowest(self) -> StreamShare:
+        """The connection that moved least."""
+        return min(self.each, key=lambda one: one.share)
+
+
+def jains_index(amounts: Sequence[float]) -> float:
+    """1 where all have the same, 1/n where one of n has all."""
+    squares = sum(amount * amount for amount in amounts)
+    return sum(amounts) ** 2 / (len(amounts) * squares) if squares else 1.0
+
+
+def shares(phase: Phase, operation: str) -> StreamShares | None:
+    """What each connection of an operation moved, by the kernels of its senders; None without several that tell it."""
+    ends = stream_ends(phase, operation)
+    listed = connections(ends.senders) if ends is not None else ()
+    moved = [one.tcp.get("acked_bytes") for one in listed]
+    known = [amount for amount in moved if amount is not None]
+    if len(known) < 2 or len(known) < len(moved) or not sum(known):
+        return None
+    mean = sum(known) / len(known)
+    each = (
+        StreamShare(name=f"{one.local} to {one.peer}", bytes=amount, share=amount / mean)
+        for one, amount in zip(listed, known, strict=True)
+    )
+    return StreamShares(each=tuple(each), fairness=jains_index(known))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
+from assay.evidence import ladder
 from assay.frozen import dataclass
 from assay.measures import coherence, cost, drill, far_end, latency
 from assay.measures.text import with_unit
@@ -52,6 +53,8 @@ class Figure:
 
 AMOUNTS: Mapping[str, str] = {"ops_per_s": "count", "bytes_per_s": "bytes"}
 """Rates of all clients together, and which amount of a window each is made of."""
+MOVED = ("bytes", "bytes_per_s", "synced_bytes_per_s")
+"""Figures of moved bytes."""
 CONCURRENCY = frozenset({"clients", "hosts", "workers", "depth", "walkers"})
 """Reserved factor or last part of a knob's path that counts what works at the same time."""
 PERCENTILES: Mapping[str, float] = {
@@ -133,10 +136,12 @@ def value(run: Run, observations: Observations, measure: Measure) -> Figure | No
         return None
     if measure.figure.startswith(HOST_SIGN):
         return on_host(phase, observations, measure.figure)
-    observations = observations.on(*phase.load_hosts)
     reported = phase.values.get(f"{measure.operation}.{measure.figure}")
     if reported is not None:
-        return charged_report(phase, measure, reported)
+        return charged_report(phase, observations, measure, reported)
+    if phase.values and measure.figure in MOVED:  # the bytes of an external tool are those that it tells
+        return None
+    observations = observations.on(*phase.load_hosts)
     compute = COMPUTE.get(measure.figure)
     return compute(phase, observations, measure) if compute else None
 
@@ -251,11 +256,15 @@ def amount(window: Window, unit: str) -> float:
     return window.bytes if unit == Unit.BYTES_PER_S else window.count
 
 
-def charged_report(phase: Phase, measure: Measure, reported: float) -> Figure:
-    """An external tool's own figure, its rates and times stretched by the drain where the claim asks for it.
+CLEAN_SHARE = 0.01
+"""A smaller share of what was written that is dirty at the stop is none (D01 in limits.toml)."""
 
-    The time that is stretched is the tool's own (its elapsed time, else its bytes over its rate); where it tells none, the
-    whole time of the command, and the treatment says so.
+
+def charged_report(phase: Phase, observations: Observations, measure: Measure, reported: float) -> Figure:
+    """An external tool's own figure, its rates and times with the drain where the claim asks for it: W / (T + drain).
+
+    W and T are the tool's own, as exact as it tells them; where it tells a rate alone, the rate is stretched over its bytes, or
+    over the whole time of the command, and the treatment says so. What was flushed inside the clock has no drain.
     """
     kind = FIGURES.get(measure.figure)
     unit = kind.unit if kind else Unit.NONE
@@ -264,10 +273,46 @@ def charged_report(phase: Phase, measure: Measure, reported: float) -> Figure:
     seconds = own or (phase.end_ns - phase.start_ns) / 1e9
     if phase.drain_ns is None or not timed or seconds <= 0 or not charges_drain(phase, measure):
         return Figure(value=reported, unit=unit)
-    stretch = 1 + phase.drain_ns / 1e9 / seconds
-    figure = reported * stretch if unit == Unit.NANOSECONDS else reported / stretch
+    if is_clean(phase, observations):
+        return Figure(value=reported, unit=unit)
+    drain_s = phase.drain_ns / 1e9
+    if unit == Unit.NANOSECONDS:
+        figure = reported * (1 + drain_s / seconds)
+    else:
+        figure = exact_amount(phase, measure, reported, seconds) / (seconds + drain_s)
     treatment = None if own else "over the command's whole time"
     return Figure(value=figure, unit=unit, raw=reported, treatment=treatment, drain_ns=phase.drain_ns)
+
+
+HELD_SHARE = 0.5
+"""Of so much of what was written pages are in memory where it went through the page cache."""
+
+
+def is_clean(phase: Phase, observations: Observations) -> bool:
+    """Whether what was written was on the device at the stop: in the page cache and nothing of it dirty, a flush in the clock.
+
+    What went past the page cache was never dirty; it may be in the cache of the device until the flush of the drain.
+    """
+    dirty, written = ladder.left_dirty(phase, observations), ladder.requested_bytes(phase, observations, Direction.WRITE)
+    looks = (ladder.data_files(phase, observations, metric, ladder.at_stop) for metric in (ladder.HELD, "cached_bytes"))
+    held = max((one for one in looks if one is not None), default=None)
+    if dirty is None or held is None or not written:
+        return False
+    buffered = held >= HELD_SHARE * written and dirty <= CLEAN_SHARE * written
+    return buffered and ladder.flushed_in_clock(phase, observations)
+
+
+def exact_amount(phase: Phase, measure: Measure, reported: float, seconds: float) -> float:
+    """What a tool's rate is made of: the bytes or operations that it tells, else what its rate gives over its time.
+
+    A rate is printed with fewer digits than its bytes and its time. Where they are far from it they are of something else.
+    """
+    told = phase.values.get(f"{measure.operation}.{AMOUNTS[measure.figure]}")
+    return told if told and abs(told / seconds / reported - 1) <= ROUNDED_SHARE else reported * seconds
+
+
+ROUNDED_SHARE = 0.1
+"""Two printed digits leave 5 % open, and the time as much."""
 
 
 def reported_seconds(phase: Phase, operation: str) -> float | None:

@@ -60,7 +60,11 @@ def digest(experiment: Experiment) -> str:
     """Return the experiment's own digest; the SHA-256 of its canonical JSON where it carries none."""
     if experiment.digest:
         return experiment.digest
-    canonical = json.dumps(plain.to_plain(experiment), sort_keys=True, separators=(",", ":"))
+    values = plain.to_plain(experiment)
+    assert isinstance(values, dict)
+    if values["bound_factor"] is None:  # came later: older experiments keep their folders
+        del values["bound_factor"]
+    canonical = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

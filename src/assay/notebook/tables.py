@@ -42,10 +42,10 @@ COLUMNS: Mapping[str, str] = {
     "severity VARCHAR, part VARCHAR, statement VARCHAR, observed JSON, threshold JSON, advice VARCHAR, "
     "host VARCHAR, role VARCHAR",
     "cells": "experiment VARCHAR, measure VARCHAR, levels JSON, value DOUBLE, low DOUBLE, high DOUBLE, unit VARCHAR, "
-    "n INTEGER, smallest DOUBLE, largest DOUBLE, excluded JSON",
+    "n INTEGER, smallest DOUBLE, largest DOUBLE, excluded JSON, true_low DOUBLE, true_high DOUBLE, verdict VARCHAR",
     "comparisons": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, baseline VARCHAR, candidate VARCHAR, within JSON, "
     "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, method VARCHAR, interleaved BOOLEAN, "
-    "p_value DOUBLE, adjusted_p_value DOUBLE, parallel_efficiency DOUBLE",
+    "p_value DOUBLE, adjusted_p_value DOUBLE, parallel_efficiency DOUBLE, true_low DOUBLE, true_high DOUBLE",
     "experiments": "experiment VARCHAR, title VARCHAR, question VARCHAR, digest VARCHAR, ruleset VARCHAR, factors JSON, "
     "compared VARCHAR, matters_share DOUBLE, runs INTEGER, damaged JSON",
     "measures": "experiment VARCHAR, measure VARCHAR, workload VARCHAR, operation VARCHAR, figure VARCHAR, unit VARCHAR, "
@@ -55,7 +55,7 @@ COLUMNS: Mapping[str, str] = {
     "low DOUBLE, high DOUBLE, unit VARCHAR, batches INTEGER, memory_ns BIGINT, drift_share DOUBLE, "
     "changes JSON, unknown VARCHAR",
     "requirements": "experiment VARCHAR, measure VARCHAR, requirement VARCHAR, levels JSON, value DOUBLE, low DOUBLE, "
-    "high DOUBLE, unit VARCHAR, n INTEGER, state VARCHAR, verdict VARCHAR",
+    "high DOUBLE, unit VARCHAR, n INTEGER, state VARCHAR, verdict VARCHAR, true_low DOUBLE, true_high DOUBLE",
     "dips": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, levels JSON, ratio DOUBLE, low DOUBLE, high DOUBLE, "
     "n INTEGER, p_value DOUBLE, adjusted_p_value DOUBLE",
     "scaling": "experiment VARCHAR, measure VARCHAR, kind VARCHAR, factor VARCHAR, within JSON, at_count DOUBLE, low DOUBLE, "
@@ -174,7 +174,10 @@ def cell_rows(results: Results) -> Iterator[Row]:
     for cell in results.cells:
         *values, n = interval(cell.estimate)
         unit = cell.estimate.unit if cell.estimate else None
-        yield (cell.measure, to_text(cell.levels), *values, unit, n, cell.low, cell.high, to_text(cell.excluded))
+        yield (
+            *(cell.measure, to_text(cell.levels), *values, unit, n, cell.low, cell.high, to_text(cell.excluded)),
+            *(*truth(cell.estimate), cell.verdict.value if cell.verdict else None),
+        )
 
 
 def comparison_rows(results: Results) -> Iterator[Row]:
@@ -186,12 +189,19 @@ def comparison_rows(results: Results) -> Iterator[Row]:
             *(to_text(comparison.within), *interval(ratio), comparison.conclusion.value, ratio.method.value if ratio else None),
             *(comparison.interleaved, comparison.p_value, comparison.adjusted_p_value),
             comparison.parallel_efficiency.value if comparison.parallel_efficiency else None,
+            *truth(ratio),
         )
 
 
 def interval(estimate: Estimate | None) -> Row:
     """Value, low, high and n; NULL where there is no estimate."""
     return (estimate.value, estimate.low, estimate.high, estimate.n) if estimate else (None,) * 4
+
+
+def truth(estimate: Estimate | None) -> Row:
+    """The range of what is true; NULL where no run has a bound, and for an end that is open."""
+    found = estimate.range if estimate else None
+    return (found.low, found.high) if found else (None, None)
 
 
 def experiment_rows(results: Results) -> Iterator[Row]:
@@ -235,7 +245,10 @@ def requirement_rows(results: Results) -> Iterator[Row]:
     for one in results.requirements:
         *values, n = interval(one.estimate)
         unit = one.estimate.unit if one.estimate else None
-        yield (one.measure, one.text, to_text(one.levels), *values, unit, n, one.state.value, one.verdict.value)
+        yield (
+            *(one.measure, one.text, to_text(one.levels), *values, unit, n, one.state.value, one.verdict.value),
+            *truth(one.estimate),
+        )
 
 
 def dip_rows(results: Results) -> Iterator[Row]:

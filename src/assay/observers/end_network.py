@@ -39,6 +39,7 @@ COUNTERS: Mapping[str, tuple[tuple[str, str], ...]] = {
 IN_SEGMENTS = {("TcpExt:", "TCPDSACKRecv"): ("TcpExt:", "TCPDSACKRecvSegs")}
 """Counters of reports -> those of the segments in them, which newer kernels have."""
 DROPS = ("rx_drops", "tx_drops", "rx_errors", "tx_errors")
+BYTES = ("rx_bytes", "tx_bytes")
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
@@ -109,11 +110,11 @@ def pairs(text: object, where: str) -> dict[tuple[str, str], int]:
 
 
 def of_interfaces(origin: Origin, space: str, looks: Sequence[tuple[int, Mapping[str, object]]]) -> Iterator[Series]:
-    """Yield drops and errors of the interfaces that had any, the loopback included."""
+    """Yield bytes, drops and errors of the interfaces that had any, the loopback included."""
     rows = [(at, interfaces(text, "net/dev")) for at, raw in looks if isinstance(text := raw.get("dev"), str)]
     for name in rows[0][1] if rows else ():
         there = [(at, found[name]) for at, found in rows if name in found]
-        for metric in (one for one in DROPS if one in INTERFACE_COLUMNS):
+        for metric in (one for one in (*BYTES, *DROPS) if one in INTERFACE_COLUMNS):
             points = [(at, counters[metric]) for at, counters in there]
             if points[-1][1] > points[0][1]:
                 yield counter(origin, f"{space}@{name}", metric, "count", points)
@@ -121,11 +122,11 @@ def of_interfaces(origin: Origin, space: str, looks: Sequence[tuple[int, Mapping
 
 OBSERVER = Observer(
     name=LAYER,
-    gives=(*(f"{LAYER}.{metric}" for metric in (*COUNTERS, *DROPS)), f"fact:{SPACES_FACT}*"),
+    gives=(*(f"{LAYER}.{metric}" for metric in (*COUNTERS, *BYTES, *DROPS)), f"fact:{SPACES_FACT}*"),
     sources=(
         Source(
             keys="end_network.*",
-            words="drops, reordering and errors in each end's network namespace",
+            words="bytes, drops, reordering and errors in each end's network namespace",
             way="a target with a server address (observer end_network)",
         ),
         Source(

@@ -16,11 +16,13 @@ from collections.abc import Mapping, Sequence
 from assay.catalogue import Evidence, Host, Observer, Source, needs_file
 from assay.evidence.served import INSIDE_FACT
 from assay.frozen import dataclass
-from assay.machine.peers import NetworkSpace, peers, sockets_of, spaces, way_of
+from assay.machine.peers import NetworkSpace, inside, peers, sockets_of, spaces, way_of
 from assay.machine.server import family
 from assay.records import Fact, FactClass, Snapshot, Subject, When
 
 WAYS = "ways"
+OWN, APART = "own", "apart"
+"""Whether the sockets are in the network namespace of the lab's own observers, whose interfaces they count."""
 PEERS_FACT = "sockets.peers."
 """Before the name of a phase: `127.0.0.1 through lo (loopback)`."""
 OUTWARD = ("physical", "virtual", "loopback")
@@ -39,12 +41,12 @@ class KnownPeers:
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
-    """Return address -> [interface, kind] of the peers of all sockets of the load; empty without one."""
+    """Return address -> [interface, kind, whose namespace] of the peers of all sockets of the load; empty without one."""
     found: dict[str, list[str]] = {}
     for space in spaces(host, family(host, subject.pids)):
         for peer in _peers(host, space)[:MOST_PEERS]:
             path = way_of(host, subject.pids, space, peer)
-            found |= {} if path is None else {peer: [path.interface, path.kind]}
+            found |= {} if path is None else {peer: [path.interface, path.kind, OWN if inside(host, space) is None else APART]}
     return {WAYS: found} if found else {}
 
 
@@ -69,17 +71,18 @@ def _peers(host: Host, space: NetworkSpace) -> tuple[str, ...]:
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
     """Return the peers with their ways as a fact, and the way that leads out farthest as two more."""
-    ways: dict[str, tuple[str, str]] = {}
+    ways: dict[str, tuple[str, str, str]] = {}
     for one in snapshots:
         found = one.raw.get(WAYS)
         for peer, pair in found.items() if isinstance(found, Mapping) else ():
-            if isinstance(pair, list | tuple) and len(pair) == len(("interface", "kind")) and str(pair[1]) in OUTWARD:
-                ways[str(peer)] = (str(pair[0]), str(pair[1]))
+            if isinstance(pair, list | tuple) and len(pair) == len(("interface", "kind", OWN)) and str(pair[1]) in OUTWARD:
+                ways[str(peer)] = (str(pair[0]), str(pair[1]), str(pair[2]))
     if not ways:
         return Evidence()
-    interface, kind = min(ways.values(), key=lambda pair: OUTWARD.index(pair[1]))
-    words = ", ".join(f"{peer} through {name} ({of})" for peer, (name, of) in ways.items())
-    facts = {f"{INSIDE_FACT}{phase}": interface, f"{INSIDE_FACT}{phase}.kind": kind, f"{PEERS_FACT}{phase}": words}
+    interface, kind, whose = min(ways.values(), key=lambda pair: OUTWARD.index(pair[1]))
+    words = ", ".join(f"{peer} through {name} ({of})" for peer, (name, of, _) in ways.items())
+    way = f"{INSIDE_FACT}{phase}"
+    facts = {way: interface, f"{way}.kind": kind, f"{way}.space": whose, f"{PEERS_FACT}{phase}": words}
     return Evidence(facts=tuple(fact(host_name, key, value) for key, value in facts.items()))
 
 

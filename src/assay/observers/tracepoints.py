@@ -161,8 +161,16 @@ def process_rows(seen: Seen) -> Iterator[Row]:
     for name, map_name in (("sync_calls", "syncs"), ("dirty_pauses", "pauses"), ("dirty_pause_ms", "paused")):
         yield ABSOLUTE, name, [(at, sum(raw["maps"].get(map_name, {}).values())) for at, raw in seen]
     lost = accumulate(raw["lost"] for _, raw in seen)
-    full = (sum(raw["maps"].get("all", {}).values()) - sum(raw["maps"].get("added", {}).values()) for _, raw in seen)
+    full = surely_lost([sum(raw["maps"].get("all", {}).values()) - sum(raw["maps"].get("added", {}).values()) for _, raw in seen])
     yield ABSOLUTE, "lost_events", [(at, events + beyond) for (at, _), events, beyond in zip(seen, lost, full, strict=True)]
+
+
+def surely_lost(beyond: Sequence[int]) -> list[int]:
+    """Return how many pages had no place by then: the least of what was seen then and later.
+
+    Others may add a page between two maps that are printed, which is no loss and gone at the next look.
+    """
+    return [*accumulate(reversed(beyond), min)][::-1]
 
 
 def total(counts: Mapping[str, int], number: int, chosen: Callable[[str], bool]) -> int:

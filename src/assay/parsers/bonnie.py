@@ -12,8 +12,11 @@ from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser, printed
 
-EXPECTED = "the CSV line (formats 1.97 and 1.98) or the screen output of bonnie++, with a figure that is not +++++"
-CSV = re.compile(r"1\.9[78],(?:[^,]{0,200},){45,51}[^,]{0,40}")
+EXPECTED = "the CSV line (formats 1.03 and 1.93 to 1.98) or the screen output of bonnie++, with a figure that is not +++++"
+CSV = re.compile(r"1\.9[3-8],(?:[^,]{0,200},){45,51}[^,]{0,40}")
+CSV_1_03 = re.compile(r"[^,\s]{0,80},\d{1,12}[KMGT]?(?::[\d.]{1,9}[kKMGT]?)?(?:,(?:[\d.]{0,20}|\+{1,9})){25}")
+TEST = re.compile(f"(?:{CSV.pattern})|(?:{CSV_1_03.pattern})")
+SCREEN = re.compile(r"Version\s+\d\.\d\d.{0,20}-Sequential (?:Output|Create)-.{1,80}")
 IO = ("write_char", "write", "read_modify_write", "read_char", "read", "seek")
 FILES = ("create", "stat", "unlink", "create_random", "stat_random", "unlink_random")
 UNITS = {"K/sec": printed.KIB, "M/sec": printed.MIB, "/sec": 1}
@@ -26,7 +29,7 @@ LATENCY = {"us": 1e3, "ms": 1e6, "s": 1e9}
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     rows = printed.lines(text)
-    found = [row.split(",") for row in rows if CSV.fullmatch(row)]
+    found = [row.split(",") for row in rows if TEST.fullmatch(row)]
     if not found:
         if any(STARTED.match(row) for row in rows):
             raise ValueError("field of the CSV line")  # the screen output is rounded
@@ -36,13 +39,16 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 
 
 def _csv(fields: Sequence[str]) -> Iterator[printed.Figure]:
-    """Yield the figures of one test: each rate precedes a CPU percentage; format 1.98 has two more fields, about seeks."""
-    first = {50: 9, 48: 7}[len(fields)]
+    """Yield the figures of one test: each rate precedes a CPU percentage; format 1.98 has two more fields, about seeks.
+
+    Format 1.03 has no settings but the size, and no latencies.
+    """
+    first, files = {50: (9, 26), 48: (7, 24), 27: (2, 15)}[len(fields)]
     for index, operation in enumerate(IO):
         yield from _rate(operation, fields[first + 2 * index], printed.KIB)
     for index, operation in enumerate(FILES):
-        yield from _rate(operation, fields[first + 17 + 2 * index], printed.KIB)
-    for operation, latency in zip((*IO, *FILES), fields[first + 29 :], strict=True):
+        yield from _rate(operation, fields[files + 2 * index], printed.KIB)
+    for operation, latency in zip((*IO, *FILES), fields[files + 12 :], strict=False):
         unit = latency.lstrip("0123456789")
         if unit in LATENCY and _measured(fields, operation, first):
             yield f"{operation}.latency_max_ns", printed.number(latency.removesuffix(unit), LATENCY[unit])
@@ -85,8 +91,8 @@ def _rate(operation: str, cell: str, unit: float) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="bonnie",
     programs=("bonnie++",),
-    recognises=printed.prints(("bonnie++",), CSV, re.compile(r"Version .*")),
-    **printed.reads(_figures, EXPECTED),
+    recognises=printed.prints(("bonnie++",), TEST, SCREEN),
+    **printed.reads(_figures, EXPECTED, ends=TEST),
     tier=printed.of_device,
     direct="-D",
 )

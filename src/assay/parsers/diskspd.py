@@ -2,7 +2,8 @@
 
 The line `total:` of `Read IO` and `Write IO` counts all threads; `MiB/s` is 2^20 bytes/s, latencies are milliseconds and need
 `-L` (diskspd 2.x, ResultParser.cpp). The rates are over `actual test time`. Of several timespans the last counts. The XML has the
-bytes and operations of each thread and target (XmlResultParser.cpp); their mean latencies are weighted by the operations.
+bytes and operations of each thread and target, and percentiles of all of them (XmlResultParser.cpp); the mean latencies are
+weighted by the operations.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from assay.catalogue import Parser, printed
 
 EXPECTED = "the text of diskspd (actual test time, Read IO, Write IO), or its XML"
 XML = "<Results>"
-BEGUN = re.compile(r"\s*Results for timespan \d{1,4}:\s*")
+BEGUN = re.compile(r"\s*(?:Results for timespan \d{1,4}:|<Results>)\s*")
 TIME = re.compile(r"\s*actual test time:\s+([\d.]{1,20})s\s*")
 SECTION = re.compile(r"\s*(Total|Read|Write) IO\s*")
 HEAD = re.compile(r"\s*thread \|\s+bytes\s+\|.{1,200}")
@@ -22,6 +23,7 @@ SUM = re.compile(r"\s*total:\s+(\d{1,20}) \|\s+(\d{1,20}) \|\s+([\d.]{1,20}) \|\
 PERCENTILES = re.compile(r"\s*%-ile \|\s+Read \(ms\) \| Write \(ms\) \| Total \(ms\)\s*")
 PERCENTILE = re.compile(r"\s*(50th|90th|95th|99th|3-nines|max) \|\s+([\d.]{1,20}|N/A) \|\s+([\d.]{1,20}|N/A) \|\s+[\d.]{1,20}\s*")
 NAMES = {"50th": "p50", "90th": "p90", "95th": "p95", "99th": "p99", "3-nines": "p999", "max": "max"}
+XML_PERCENTILES = {50: "p50", 90: "p90", 95: "p95", 99: "p99", 99.9: "p999", 100: "max"}
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
@@ -61,6 +63,7 @@ def _xml(text: str) -> Iterator[printed.Figure]:
         raise ValueError(f"XML ({error})") from error
     span = root.findall("TimeSpan")[-1]
     time = printed.number(span.findtext("TestTimeSeconds", ""), printed.SECOND)
+    buckets = {float(one.findtext("Percentile", "nan")): one for one in span.iterfind("Latency/Bucket")}
     targets = [{part.tag: part.text or "" for part in target} for target in span.iter("Target")]
     for side in ("Read", "Write"):
         name, count = side.lower(), sum(int(one[f"{side}Count"]) for one in targets)
@@ -78,6 +81,9 @@ def _xml(text: str) -> Iterator[printed.Figure]:
         if all(latency in one for one in targets):
             weighted = [printed.number(one[latency], 1e6).times(int(one[f"{side}Count"]) / count) for one in targets]
             yield f"{name}.latency_mean_ns", printed.total(weighted)
+        for percentile, figure in XML_PERCENTILES.items():
+            if percentile in buckets and (told := buckets[percentile].findtext(f"{side}Milliseconds")):
+                yield f"{name}.latency_{figure}_ns", printed.number(told, 1e6)
 
 
 def _sums(rows: Sequence[str]) -> Iterator[tuple[str, bool, re.Match[str]]]:

@@ -113,7 +113,9 @@ def _phase(phase: str, cells: Mapping[str, str]) -> Iterator[tuple[str, Mapping[
     if phase.startswith("RWMIX"):
         yield "read", {**elapsed, **dict(_data_figures(cells, " read"))}
     entries = next((cells[name] for name in ("Files/s", "Dirs/s", "entries/s") if name in cells), None)
-    count = next((cells[name] for name in ("Files total", "Dirs total", "entries") if name in cells), None)
+    count = next(
+        (cells[name] for name in ("Files total", "Dirs total", "Total files", "Total dirs", "entries") if name in cells), None
+    )
     if entries is not None and count is not None and operation != "read":
         yield (
             ENTRIES.get(operation, operation),
@@ -137,7 +139,7 @@ def _data_figures(cells: Mapping[str, str], side: str) -> Iterator[printed.Figur
 PARSER = Parser(
     name="elbencho",
     recognises=printed.prints(("elbencho",), "LAST DONE", '"last_done"', "time ms [last]"),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=HEADER),
     result_file=result_file,
     tier=printed.of_device,
     direct="--direct",

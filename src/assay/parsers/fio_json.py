@@ -3,7 +3,8 @@
 One job's rates are fio's own (`bw_bytes`, `iops`; the field `bw` is in KiB/s). For several jobs, bytes and operations are added
 and divided by the longest run time, as fio does for a group; each group of one direction is an operation of its own.
 Percentiles are of completion latency (of total latency with lat_percentiles=1); several jobs have percentiles only with json+,
-which has the bins to merge. fio 2 has KiB, KiB/s and microseconds (stat.c of 2.21 and 3.0); before 3.18 latencies have no `N`.
+which has the bins to merge. fio 2 has KiB, KiB/s and microseconds (stat.c of 2.21 and 3.0), and up to 2.1.4 no number of
+operations; before 3.18 latencies have no `N`.
 A server's clients are summed by fio in `All clients`. Source: fio 3.33, stat.c, client.c and HOWTO.
 """
 
@@ -73,7 +74,7 @@ def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, 
     busy: dict[int, list[Row]] = {}
     manners: dict[int, printed.Manner] = {}
     for job in jobs:
-        if side in job and _whole(job[side]["total_ios"]) > 0:
+        if side in job and _whole(job[side].get("total_ios", job[side]["io_bytes"])) > 0:
             group = _whole(job["groupid"])
             busy.setdefault(group, []).append(_in_bytes_and_ns(job[side]))
             options = {**report.get("global options", {}), **job.get("job options", {})}
@@ -85,7 +86,7 @@ def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, 
 
 def _failed(job: Row) -> int:
     """Return the failed operations of a job: all, at least one, where it ended with an error."""
-    done = sum(_whole(job[side]["total_ios"]) for side in SIDES if side in job)
+    done = sum(_whole(job[side].get("total_ios", 0)) for side in SIDES if side in job)
     return (max(1, done) if _whole(job["error"]) else 0) + _whole(job.get("total_err", 0))
 
 
@@ -97,7 +98,7 @@ def _in_bytes_and_ns(row: Row) -> Row:
         for kind in ("lat", "clat"):
             whole[f"{kind}_ns"] = _times(row.get(kind, {}))
     for kind in ("lat_ns", "clat_ns"):
-        if "mean" in whole.get(kind, {}):
+        if "mean" in whole.get(kind, {}) and "total_ios" in row:
             whole[kind] = {"N": row["total_ios"], **whole[kind]}
     return whole
 
@@ -109,7 +110,8 @@ def _times(latency: Row) -> Row:
 
 
 def _figures(rows: Sequence[Row], failed: int) -> Iterator[tuple[str, float]]:
-    yield "count", float(sum(_whole(row["total_ios"]) for row in rows))
+    if all("total_ios" in row for row in rows):
+        yield "count", float(sum(_whole(row["total_ios"]) for row in rows))
     yield "bytes", float(sum(_whole(row["io_bytes"]) for row in rows))
     yield "errors", float(failed)
     yield from (*_rates(rows), *_latencies(rows))
@@ -125,12 +127,14 @@ def _rates(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
         yield "ops_per_s", _number(rows[0]["iops"])
     else:
         yield "bytes_per_s", sum(_whole(row["io_bytes"]) for row in rows) * 1000 / longest_ms
-        yield "ops_per_s", sum(_whole(row["total_ios"]) for row in rows) * 1000 / longest_ms
+        if all("total_ios" in row for row in rows):
+            yield "ops_per_s", sum(_whole(row["total_ios"]) for row in rows) * 1000 / longest_ms
     yield "elapsed_ns", longest_ms * 1e6
 
 
 def _latencies(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
-    whole = [row["lat_ns"] for row in rows if "N" in row.get("lat_ns", {})]
+    each = [row["lat_ns"] for row in rows if "mean" in row.get("lat_ns", {})]
+    whole = [latency for latency in each if "N" in latency] or [{"N": 1, **latency} for latency in each if len(rows) == 1]
     number = sum(_whole(latency["N"]) for latency in whole)
     if number == 0:
         return

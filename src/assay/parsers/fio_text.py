@@ -2,7 +2,8 @@
 
 Rates are printed with their unit: `MiB/s` is 2^20 (in brackets MB/s, 10^6), with unit_base=1 bits (fio 3.33, lib/num2str.c and
 HOWTO, "Interpreting the output"); in fio 2 `KB` is 1,024 bytes (2.21, kb_base). `k` of IOPS and latencies is 1,000.
-`run=A-Bmsec` (fio 2: mint, maxt) are the shortest and longest job.
+`run=A-Bmsec` (fio 2: mint, maxt) are the shortest and longest job. Of several clients of servers the block `All clients` counts,
+which has no status group (client.c).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from assay.catalogue import Parser, printed
 
@@ -27,15 +29,23 @@ SUM_2 = re.compile(
 PLANNED = re.compile(r".{0,200}: \(g=(\d{1,6})\): rw=([a-z]{1,20}), .{0,400}ioengine=([a-z_]{1,30}), .{0,80}")
 JOB = re.compile(r".{0,200}\(groupid=(\d{1,6}), jobs=\d+\): err=\s{0,3}(\d{1,6}).{0,400}")
 SIDE = re.compile(
-    rf"\s+(read|write|trim|mixed)\s{{0,3}}: (?:IOPS={NUMBER}, BW=.{{1,200}}|io=.{{1,80}}, iops={NUMBER},\s.{{1,80}})"
+    rf"\s+(read|write|trim|mixed)\s{{0,3}}: (?:IOPS={NUMBER}, BW=.{{1,200}}|io=.{{1,80}}, iops={NUMBER}\s?,\s.{{1,80}})"
 )
-LATENCY = re.compile(rf"\s+lat \((nsec|usec|msec)\): min=.{{1,40}}, max=\s{{0,9}}{NUMBER}, avg=\s{{0,9}}{NUMBER}, .{{1,40}}")
+ALL = re.compile(r"All clients: \(groupid=.{1,400}")
+ALL_SIDE = re.compile(
+    rf"\s+(read|write|trim|mixed)\s{{0,3}}: IOPS=\S{{1,40}}, BW=.{{1,60}}\)\({NUMBER}B/(\d{{1,18}})msec\).{{0,80}}"
+)
+LATENCY = re.compile(
+    rf"\s+lat \((nsec|usec|msec)\): min=.{{1,40}}, max=\s{{0,9}}{NUMBER}\s?, avg=\s{{0,9}}{NUMBER}\s?, .{{1,40}}"
+)
 CENTILES = re.compile(r"\s+c?lat percentiles \((nsec|usec|msec)\):")
-CENTILE = re.compile(r"(\d{1,2}\.\d\d)th=\[\s{0,12}(\d{1,18})\]")
+CENTILE = re.compile(r"(\d{1,3}\.\d{2,9})th=\[\s{0,12}(\d{1,18})\]")
 ISSUED = re.compile(
     r"\s+issued (?:rwts?: total=(\d{1,18}),(\d{1,18}),(\d{1,18})[, ].{0,200}"
     r"|\s{0,8}: total=r=(\d{1,18})/w=(\d{1,18})/[dt]=(\d{1,18}),.{0,200})"
 )
+ERRORS = re.compile(r"\s+errors\s+: total=(\d{1,18}), first_error=.{1,200}")
+STOPPED = re.compile(r"fio: pid=\d{1,10}, (?:got signal|err)=.{1,300}|.{0,200}: verify failed at file .{1,300}")
 SIDES = ("read", "write", "trim", "mixed")
 NS = {"nsec": 1, "usec": 1e3, "msec": 1e6}
 
@@ -46,14 +56,18 @@ class JobBlock:
 
     group: str
     failed: bool
+    errors: int = 0
     sides: dict[str, dict[str, printed.ParsedNumber]] = field(default_factory=dict)
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     rows = printed.lines(text)
-    report = rows[_last_report(rows) :]
-    sums = _sums(report)
+    report = rows[_starts(rows)[-1] :]
     jobs = _jobs(report)
+    if (at := next((at for at, row in enumerate(report) if ALL.fullmatch(row)), None)) is not None:
+        yield from _of_all_clients(report[at:], jobs)
+        return
+    sums = _sums(report)
     planned = (line for row in rows if (line := PLANNED.fullmatch(row)))
     manners = {line[1]: printed.Manner(pattern=line[2], engine=line[3]) for line in planned}
     for side in SIDES:
@@ -61,23 +75,55 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         names = printed.fio_groups(side, {group: manners.get(group, printed.Manner()) for group in found})
         for group, figures in found.items():
             named = {**_of_jobs([job for job in jobs if job.group == group], side, figures["elapsed_ns"]), **figures}
-            valid = {name: figure for name, figure in named.items() if manners.get(group, printed.Manner()).has(name)}
+            manner = manners.get(group, printed.Manner())
+            valid = {
+                name: figure for name, figure in named.items() if manner.has(name) and (name, figure.value) != ("ops_per_s", 0)
+            }
             yield from ((f"{names[group]}.{name}", figure) for name, figure in valid.items())
 
 
-def _last_report(rows: Sequence[str]) -> int:
-    """Return the first line of the last report: the first job after the sums of the previous one.
+def _starts(rows: Sequence[str]) -> list[int]:
+    """Return the first line of each report: the first job, and each first one after the sums of the report before.
 
     Earlier reports are intermediate (--status-interval) or of other calls. Raises ValueError if the last call has no report.
     """
-    begin, summed = 0, False
+    starts, summed = [0], False
     for index, row in enumerate(rows):
-        if PLANNED.fullmatch(row) or (JOB.fullmatch(row) and summed):
-            begin, summed = index, False
+        if summed and (PLANNED.fullmatch(row) or JOB.fullmatch(row)):
+            starts.append(index)
+            summed = False
+        if ALL.fullmatch(row):
+            while len(starts) > 1 and JOB.fullmatch(rows[starts[-1]]):
+                starts.pop()  # the reports of the single clients
+            summed = True
         summed = summed or _sum(row) is not None
     if not summed:
-        raise ValueError("last report, without sums")
-    return begin
+        stopped = printed.first_match(rows, STOPPED)
+        raise ValueError(f"last report, without sums{f' ({stopped[0].strip()[:120]!r})' if stopped else ''}")
+    return starts
+
+
+def runs(text: str) -> Sequence[str]:
+    """Return the reports in an output, in order."""
+    rows = printed.lines(text)
+    try:
+        starts = _starts(rows)
+    except ValueError:
+        return (text,)
+    return ["\n".join(rows[start:end]) + "\n" for start, end in pairwise([0, *starts[1:], len(rows)])]
+
+
+def _of_all_clients(rows: Sequence[str], jobs: Sequence[JobBlock]) -> Iterator[printed.Figure]:
+    """Yield the figures of all clients together; the job that is last of all stands for them."""
+    errors = printed.exact(sum(_failed(job) for job in jobs))
+    for match in (match for row in rows if (match := ALL_SIDE.fullmatch(row))):
+        side, amount, elapsed = match[1], _sized(match[2], match[3]), printed.number(match[4], 1e6)
+        rate = amount.value / elapsed.value * printed.SECOND if elapsed.value else 0.0
+        found = {"bytes": amount, "elapsed_ns": elapsed, "errors": errors, **jobs[-1].sides[side]}
+        if rate:
+            slack = amount.half / amount.value + elapsed.half / elapsed.value
+            found["bytes_per_s"] = printed.ParsedNumber(value=rate, half=rate * slack)
+        yield from ((f"{side}.{name}", figure) for name, figure in found.items())
 
 
 def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, printed.ParsedNumber]]:
@@ -143,6 +189,8 @@ def _within(job: JobBlock, side: str, unit: str, row: str) -> str:
     elif issued := ISSUED.fullmatch(row):
         for number, name in enumerate(("read", "write", "trim"), 1):
             job.sides.get(name, {})["count"] = printed.exact(int(issued[number] or issued[number + 3]))
+    elif errors := ERRORS.fullmatch(row):
+        job.errors = int(errors[1])
     elif head := CENTILES.fullmatch(row):
         return head[1]
     elif unit and side and "th=[" in row:
@@ -168,9 +216,9 @@ def _of_jobs(jobs: Sequence[JobBlock], side: str, elapsed: printed.ParsedNumber)
 
 
 def _failed(job: JobBlock) -> float:
-    """Return the failed operations of a job: all, at least one, where it ended with an error."""
+    """Return the failed operations of a job (continue_on_error): all, at least one, where it ended with an error."""
     done = sum(figures["count"].value for figures in job.sides.values() if "count" in figures)
-    return max(1.0, done) if job.failed else 0.0
+    return max(1.0, done) if job.failed else float(job.errors)
 
 
 def _latencies(found: Sequence[Mapping[str, printed.ParsedNumber]], count: float) -> Mapping[str, printed.ParsedNumber]:
@@ -196,13 +244,13 @@ def _binary(number: str, prefix: str) -> printed.ParsedNumber:
 
 def recognises(argv: Sequence[str], output: str) -> bool:
     """Return True for fio's text without a JSON report of the same run beside it, which has more digits."""
-    return printed.prints(("fio",), GROUP)(argv, output) and '"fio version"' not in output
+    return printed.prints(("fio",), GROUP, PLANNED, JOB, STOPPED)(argv, output) and '"fio version"' not in output
 
 
 PARSER = Parser(
     name="fio_text",
     recognises=recognises,
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, runs=runs),
     result_file=printed.file_option("fio", "--output"),
     tier=printed.of_device,
     direct="--direct=1",

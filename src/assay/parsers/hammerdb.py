@@ -11,13 +11,16 @@ from collections.abc import Iterator
 
 from assay.catalogue import Parser, printed
 
-EXPECTED = "HammerDB's line `TEST RESULT : System achieved N NOPM from M TPM`"
+EXPECTED = "HammerDB's line `TEST RESULT : System achieved N NOPM from M TPM` of TPROC-C"
 RESULT = re.compile(
     r".{0,200}TEST RESULT : System achieved "
     r"(?:(?P<nopm>\d{1,15}) NOPM from (?P<tpm>\d{1,15}) .{0,40}TPM"
     r"|(?P<tpm_3>\d{1,15}) .{1,40}TPM at (?P<nopm_3>\d{1,15}) NOPM)\s*"
 )
 FAILED = re.compile(r".{0,200}Vuser \d{1,6}:FINISHED FAILED.{0,200}")
+SAID = re.compile(
+    r".{0,100}(?:HammerDB CLI v|Vuser \d{1,6}:|Hammerdb (?:Time Profile Report|Transaction Counter Log) @ ).{1,200}"
+)
 PER_MINUTE = 1 / 60
 
 
@@ -34,6 +37,6 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="hammerdb",
     programs=("hammerdbcli", "hammerdb"),
-    recognises=printed.prints(("hammerdbcli", "hammerdb"), RESULT),
+    recognises=printed.prints(("hammerdbcli", "hammerdb"), SAID, RESULT),
     **printed.reads(_figures, EXPECTED, ends=RESULT),
 )

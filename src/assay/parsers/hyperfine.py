@@ -16,6 +16,7 @@ EXPECTED = "the output of hyperfine (Benchmark 1, Time (mean ± σ)), or its --e
 BEGUN = re.compile(r"Benchmark #?1: .{1,2000}")
 BENCHMARK = re.compile(r"Benchmark \S{1,7}: .{1,2000}")
 TIME = re.compile(r"\s+Time \((?:mean ± σ|abs ≡)\):\s+([\d.]{1,20}) (ms|s|µs|us|min)\s.{0,200}")
+MEDIAN = re.compile(r'\s*"median": [\d.e-]{1,30},\s*')
 FAILED = "Ignoring non-zero exit code"
 UNITS = {**printed.TIMES, "min": 60 * printed.SECOND}
 
@@ -53,6 +54,6 @@ def _of_json(result: Mapping[str, Any]) -> Iterator[tuple[str, printed.ParsedNum
 PARSER = Parser(
     name="hyperfine",
     programs=("hyperfine",),
-    recognises=printed.prints(("hyperfine",), BEGUN, TIME, '"exit_codes"'),
+    recognises=printed.prints(("hyperfine",), BEGUN, TIME, MEDIAN, '"exit_codes"'),
     **printed.reads(_figures, EXPECTED, begins=BEGUN),
 )

@@ -26,7 +26,7 @@ COLUMNS = (
     *("stdio_write", "stdio_rewrite", "stdio_read", "stdio_reread"),
 )
 """Operations in the order of the columns, with the names of the workload bulk_io."""
-CHILDREN = re.compile(r"\s*Children see throughput for\s+\d+ ([a-z -]{1,40}?)\s+=\s+([\d.]+) [kK]B/sec\s*")
+CHILDREN = re.compile(r"\s*Children see throughput for\s+\d+ ([a-z -]{1,40}?)\s+=\s+([\d.]+) ([kK]B|ops)/sec\s*")
 GROUPS = {
     "initial writers": "write",
     "rewriters": "rewrite",
@@ -76,7 +76,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     for row in rows[begin:]:
         seen = CHILDREN.fullmatch(row)
         if seen and seen[1] in GROUPS:
-            yield f"{GROUPS[seen[1]]}.bytes_per_s", printed.number(seen[2], printed.KIB)
+            name, size = ("ops_per_s", 1) if seen[3] == "ops" else ("bytes_per_s", printed.KIB)
+            yield f"{GROUPS[seen[1]]}.{name}", printed.number(seen[2], size)
 
 
 def _unit(rows: Sequence[str]) -> str:

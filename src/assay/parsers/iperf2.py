@@ -1,7 +1,8 @@
 """iperf 2: data sent or received over the network, from its text or its CSV (-y C).
 
 `bits/sec` count in powers of 1,000, `Bytes` in powers of 1,024 (iperf 2.1, src/stdio.c). The row of the whole time counts, of
-several streams the row `SUM`. A client sends; a server's rows, and those of a `Server Report`, are what arrived.
+several streams the row `SUM`. A stream to the port of the test sends, one from it receives (--dualtest has both); the rows of a
+`Server Report` are what arrived of what was sent.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from collections.abc import Iterator, Sequence
 from assay.catalogue import Parser, printed
 
 EXPECTED = "the report of iperf 2 (Client connecting to or Server listening on, rows with Interval and Bandwidth), or its CSV"
-BEGUN = re.compile(r"(Client connecting to|Server listening on) .{1,200}")
+BEGUN = re.compile(r"(Client connecting to .{1,100}, |Server listening on )(?:TCP|UDP) port (\d{1,5}).{0,100}")
+STREAM = re.compile(r"\[\s*(\*?\d{1,9})\] local \S{1,80} port \d{1,5} connected with \S{1,80} port (\d{1,5})(.{0,200})")
 ROW = re.compile(
     r"\[\s*(\*?\d{1,9}|SUM(?:-\d{1,9})?)\]\s+([\d.]{1,20})- ?([\d.]{1,20}) sec\s+([\d.]{1,20}) ([KMGT]?)Bytes"
     r"\s+([\d.]{1,20}) ([KMGT]?)(bits|Bytes)/sec(.{0,200})"
 )
-ANY_ROW = re.compile(r"\[.{1,12}\]\s+\S{1,20}- ?\S{1,20} sec\s.{1,300}")
-LOST = re.compile(r"\s+[\d.]{1,20} ms\s+(\d{1,18})/\s*(\d{1,18}) \(.{1,12}%\).{0,200}")
+ANY_ROW = re.compile(r"\[.{1,12}\]\s+\S{1,20}- ?\S{1,20} sec\s(?!.{1,30}out-of-order).{1,300}")
+LOST = re.compile(r"\s+[\d.]{1,20} ms\s+(\d{1,18})/\s*(\d{1,18})\s+\(.{1,12}%\).{0,200}")
 CSV = re.compile(
     r"\d{14}(?:\.\d{1,6})?,[^,]{0,60},\d{1,5},[^,]{0,60},\d{1,5},(-?\d{1,9}),([\d.]{1,20})-([\d.]{1,20}),(\d{1,20}),(\d{1,20}).{0,200}"
 )
@@ -36,20 +38,28 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     begun = printed.first_match(rows, BEGUN)
     if begun is None:
         return
+    streams = {match[1]: match for row in whole if (match := STREAM.fullmatch(row))}
     ours = "send" if begun[1].startswith("Client") else "receive"
+    sides = {name: "send" if (match[2] == begun[2]) != ("reverse" in match[3]) else "receive" for name, match in streams.items()}
     found = [match for row in rows if (match := ROW.fullmatch(row))]
-    own = _whole(found if ours == "receive" else [match for match in found if not LOST.fullmatch(match[9])])
-    for match in own:
+    for side in ("send", "receive"):
+        yield from _of_side(side, [match for match in found if sides.get(match[1], ours) == side])
+
+
+def _of_side(side: str, found: Sequence[re.Match[str]]) -> Iterator[printed.Figure]:
+    """Yield what one side counted, and of datagrams how many the other one missed."""
+    reports = [match for match in found if LOST.fullmatch(match[9])]
+    for match in _whole(found if side == "receive" else [match for match in found if match not in reports]):
         unit = printed.power(match[7], 1000) / 8 if match[8] == "bits" else printed.power(match[7])
-        yield f"{ours}.bytes", printed.number(match[4], printed.power(match[5]))
-        yield f"{ours}.elapsed_ns", printed.number(match[3], printed.SECOND)
-        yield f"{ours}.bytes_per_s", printed.number(match[6], unit)
-    for match in _whole([match for match in found if LOST.fullmatch(match[9])]):
-        lost = LOST.fullmatch(match[9])
-        if lost:
-            yield f"{ours}.errors", printed.exact(int(lost[1]))
-            yield f"{ours}.count", printed.exact(int(lost[2]))
-            yield f"{ours}.attempts", printed.exact(int(lost[2]))
+        yield f"{side}.bytes", printed.number(match[4], printed.power(match[5]))
+        yield f"{side}.elapsed_ns", printed.number(match[3], printed.SECOND)
+        yield f"{side}.bytes_per_s", printed.number(match[6], unit)
+    sums = [match for match in reports if match[1].startswith("SUM")] or reports
+    each = [_whole([match for match in sums if match[1] == name]) for name in dict.fromkeys(match[1] for match in sums)]
+    if lost := [told for rows in each for match in rows if (told := LOST.fullmatch(match[9]))]:
+        sent = printed.exact(sum(int(one[2]) for one in lost))
+        yield f"{side}.errors", printed.exact(sum(int(one[1]) for one in lost))
+        yield from ((f"{side}.{name}", sent) for name in ("count", "attempts"))
 
 
 def _refuse_damaged(rows: Sequence[str]) -> None:

@@ -1,25 +1,28 @@
-"""iperf3: data that its client sent and received over the network, from text or JSON.
+"""iperf3: data that one end sent and received over the network, from text or JSON of the client or the server.
 
 `bits/sec` count in powers of 1,000, `Bytes` in powers of 1,024 (iperf 3.12, src/units.c, unit_snprintf). Sent data are taken from
 the line `sender`, received data from `receiver`. Datagrams are the count, lost ones are errors; each direction has its own loss,
-which the receiving side counts. UDP up to 3.9 has one sum for both sides; json-stream has one event a line (3.17).
+which the receiving side counts. UDP up to 3.9 has one sum for both sides; json-stream has one event a line (3.17). A server sends
+where its rows have retransmits or no jitter (src/iperf_locale.c of 3.21).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser, printed
 
-EXPECTED = "the complete report of iperf3 -c (text, or the JSON of -J) without an error"
-BEGUN = re.compile(r"Connecting to host .{1,300}")
+EXPECTED = "the complete report of iperf3 (text, or the JSON of -J) without an error"
+BEGUN = re.compile(r"(Connecting to host|Accepted connection from) .{1,300}")
 ROW = re.compile(
-    r"\[\s*(\d{1,9}|SUM)\](?:\[([TR])X-C\])?\s+[\d.]+-([\d.]+)\s+sec\s+([\d.]+) ([KMGT]?)Bytes"
+    r"\[\s*(\d{1,9}|SUM)\](?:\[([TR])X-[CS]\])?\s+[\d.]+-([\d.]+)\s+sec\s+([\d.]+) ([KMGT]?)Bytes"
     r"\s+([\d.]+) ([KMGT]?)(bits|Bytes)/sec(.{0,80}?)\s*(sender|receiver)?\s*"
 )
-LOST = re.compile(r".*\s(\d+)/(\d+) \(.{1,12}%\).*")
+LOST = re.compile(r".*\s(\d+)/\s*(\d+) \(.{1,12}%\).*")
+HEAD = re.compile(r"\[ ID\](?:\[Role\])? Interval .{1,100}")
+BROKEN = re.compile(r"iperf3?: (?:error|interrupt|the (?:client|server) has terminated).{0,300}")
 END_KEYS = {False: "", True: "_bidir_reverse"}
 """What follows the names of an end's sums, by whether they are of the other direction of --bidir."""
 
@@ -32,21 +35,32 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         return
     whole = printed.lines(text)
     rows = whole[printed.last_run(whole, BEGUN) :]
-    if not any(row.startswith("Connecting to host") for row in rows) or not any(row.startswith("iperf Done") for row in rows):
+    begun = printed.first_match(rows, BEGUN)
+    if broken := printed.first_match(rows, BROKEN):
+        raise ValueError(f"end ({broken[0].strip()[:120]!r})")
+    summary = next((at for at, row in enumerate(rows) if set(row.split()) == {"-"}), len(rows))
+    summary = max((at for at, row in enumerate(rows) if HEAD.fullmatch(row)), default=0) if summary < len(rows) else summary
+    if begun is None or not (begun[1].startswith("Accepted") or any(row.startswith("iperf Done") for row in rows)):
         return
-    reverse = any(row.startswith("Reverse mode") for row in rows)
-    summary = next((at for at, row in enumerate(rows) if set(row.split()) == {"-"}), 0)
     found = [match for row in rows[summary:] if (match := ROW.fullmatch(row))]
     single = len({match[1] for match in found} - {"SUM"}) == len({match[2] for match in found})
     for match in found:
         if not (single or match[1] == "SUM"):
             continue
-        sent = match[2] == "T" if match[2] else not reverse
+        sent = match[2] == "T" if match[2] else _sends(rows[:summary])
         operation = "send" if sent else "receive"
         if match[10] is None or match[10] == ("sender" if sent else "receiver"):
             yield from _of_row(operation, match)
         if (lost := LOST.fullmatch(match[9] + " ")) and match[10] != "sender":
             yield from _datagrams(operation, int(lost[1]), int(lost[2]))
+
+
+def _sends(rows: Sequence[str]) -> bool:
+    """Return whether this end sends: a client without --reverse, a server whose rows are those of a sender."""
+    if rows[0].startswith("Connecting"):
+        return not any(row.startswith("Reverse mode") for row in rows)
+    head = printed.first_match(rows, HEAD)
+    return head is not None and ("Retr" in head[0] or ("Datagrams" in head[0] and "Jitter" not in head[0]))
 
 
 def _of_row(operation: str, match: re.Match[str]) -> Iterator[printed.Figure]:
@@ -80,9 +94,10 @@ def _reports(text: str) -> Iterator[Mapping[str, Any]]:
 def _json(report: Mapping[str, Any]) -> Iterator[printed.Figure]:
     if "error" in report:
         raise ValueError(f"error {str(report['error'])[:200]!r}")
-    end, reverse = report["end"], bool(report["start"]["test_start"]["reverse"])
+    end, start = report["end"], report["start"]
+    sends = bool(start["test_start"]["reverse"]) == ("accepted_connection" in start)
     for is_other, key in END_KEYS.items():
-        operation = "receive" if reverse or is_other else "send"
+        operation = "send" if sends is not is_other else "receive"
         sides = {name: end.get(f"sum_{name}{key}") for name in ("sent", "received")}
         row = sides["received" if operation == "receive" else "sent"] or (None if is_other else end["sum"])
         if row is None:
@@ -91,7 +106,7 @@ def _json(report: Mapping[str, Any]) -> Iterator[printed.Figure]:
         yield f"{operation}.elapsed_ns", printed.exact(printed.json_number(row["seconds"]) * printed.SECOND)
         yield f"{operation}.bytes_per_s", printed.exact(printed.json_number(row["bits_per_second"]) / 8)
         arrived = sides["received"] or row
-        if "lost_packets" in arrived:
+        if arrived.get("packets"):  # of what a server sends it does not know what arrived
             yield from _datagrams(
                 operation, printed.json_number(arrived["lost_packets"]), printed.json_number(arrived["packets"])
             )
@@ -99,7 +114,7 @@ def _json(report: Mapping[str, Any]) -> Iterator[printed.Figure]:
 
 PARSER = Parser(
     name="iperf3",
-    recognises=printed.prints(("iperf3",), "Connecting to host", '"test_start"'),
+    recognises=printed.prints(("iperf3",), BEGUN, BROKEN, '"test_start"'),
     **printed.reads(_figures, EXPECTED, begins=BEGUN),
     result_file=printed.file_option("iperf3", "--logfile"),
 )

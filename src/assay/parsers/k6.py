@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from assay.catalogue import Parser, printed
 
 EXPECTED = "the summary of k6 (http_reqs, http_req_duration, iterations)"
-ROW = re.compile(r"\s*(?:[✓✗] )?(http_reqs|http_req_duration|http_req_failed|iterations|data_received)\.{2,60}: (.{1,300})")
+ROW = re.compile(r"\s*(?:[✓✗] )?(http_reqs|http_req_duration|http_req_failed|iterations|data_received)\.{2,120}: (.{1,300})")
 COUNTER = re.compile(r"(\d{1,18})\s+([\d.]{1,30})/s\s*")
 DATA = re.compile(r"([\d.]{1,20}) ([kMGTP]?)B\s+([\d.]{1,20}) ([kMGTP]?)B/s\s*")
 FAILED = re.compile(r"[\d.]{1,12}%\s+(?:✓ )?(\d{1,18})\s+(?:✗|out of) \d{1,18}\s*")

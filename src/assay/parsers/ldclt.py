@@ -15,6 +15,7 @@ RATE = re.compile(
     r".{0,40}ldclt\[\d{1,10}\]: Global average rate:\s+[\d.]{1,20}/thr\s+\(\s*([\d.]{1,20})/sec\), total:\s+(\d{1,18})\s*"
 )
 ERROR = re.compile(r".{0,40}ldclt\[\d{1,10}\]: Global (?:error\s+\d{1,6}|illegal errors) .{1,200} occurs\s+(\d{1,18}) times\s*")
+SAID = re.compile(r".{0,40}ldclt\[\d{1,10}\]: .{1,300}")
 NO_ERROR = re.compile(r".{0,40}ldclt\[\d{1,10}\]: Global no error occurs during this session\.\s*")
 ANY_ERROR = re.compile(r".{0,40}ldclt\[.{1,10}\]: Global (?:error|illegal|no error) .{1,300}")
 
@@ -38,6 +39,6 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="ldclt",
     programs=("ldclt",),
-    recognises=printed.prints(("ldclt",), RATE),
+    recognises=printed.prints(("ldclt",), SAID),
     **printed.reads(_figures, EXPECTED, begins=RATE),
 )

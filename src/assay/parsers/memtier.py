@@ -1,22 +1,35 @@
-"""memtier_benchmark: operations and bytes per second and latencies of SET, of GET and of both, from its table.
+"""memtier_benchmark: operations and bytes per second and latencies of each command and of all, from its table or its JSON.
 
 Latencies are milliseconds, `KB/sec` counts in 1,024 bytes (run_stats.cpp of 1.2 to 2). The last table counts, which is the mean
 of several runs (-x). The table has neither a number of operations nor of failures; `Misses/sec` are keys without a value.
+Its JSON (--json-out-file) has counts; each connection that failed is an error there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from assay.catalogue import Parser, printed
 
 EXPECTED = "the table of memtier_benchmark with the columns Type, Ops/sec and KB/sec"
 HEADING = re.compile(r"\s*Type\s+Ops/sec\s+Hits/sec\s+Misses/sec\s.{1,300}")
-TYPES = {"Sets": "request_set", "Gets": "request_get", "Totals": "request"}
+BEGUN = re.compile(r"(?:ALL STATS|BEST RUN RESULTS)\s*")
+"""The heads of the first table of a call: with -x the best run, the worst one and the mean have one each."""
+REPORTS = ("ALL STATS", "AGGREGATED AVERAGE RESULTS")
+TYPE = re.compile(r"([A-Z][a-z_.]{1,40})s", re.ASCII)
+JSON_SIGN, ALL = '"run information"', "Totals"
 LATENCIES = {
     "Latency": "latency_mean_ns",
     "Avg.Latency": "latency_mean_ns",
+    "Average Latency": "latency_mean_ns",
+    "Max Latency": "latency_max_ns",
+    "p50.00": "latency_p50_ns",
+    "p90.00": "latency_p90_ns",
+    "p95.00": "latency_p95_ns",
+    "p99.00": "latency_p99_ns",
+    "p99.90": "latency_p999_ns",
     "p50Latency": "latency_p50_ns",
     "p90Latency": "latency_p90_ns",
     "p95Latency": "latency_p95_ns",
@@ -28,22 +41,49 @@ NONE = "---"
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
-    """Yield the figures of the last table in the output."""
+    """Yield the figures of the last table or report in the output."""
+    documents = printed.json_documents(text)
+    reports = [report for found in documents for name, report in found.items() if name.startswith(REPORTS)]
+    if reports:
+        yield from _json(reports[-1])
+        return
     whole = printed.lines(text)
     rows = whole[printed.last_run(whole, HEADING) :]
     for cells, is_whole in printed.table(rows, HEADING):
-        name = TYPES.get(cells["Type"])
-        if name is None or not is_whole or not float(cells["Ops/sec"]):
-            continue
-        yield f"{name}.ops_per_s", printed.number(cells["Ops/sec"])
-        yield f"{name}.bytes_per_s", printed.number(cells["KB/sec"], printed.KIB)
-        told = {column: cell for column, cell in cells.items() if cell != NONE}
-        yield from ((f"{name}.{figure}", number) for figure, number in printed.latencies(LATENCIES, told, 1e6))
+        name = _operation(cells["Type"])
+        if name and is_whole and float(cells["Ops/sec"]):
+            yield from ((f"{name}.{figure}", number) for figure, number in _of(cells))
+
+
+def _operation(kind: str) -> str | None:
+    """Return the operation of a row: of one command, or of all."""
+    match = TYPE.fullmatch(kind)
+    return "request" if kind == ALL else f"request_{match[1].lower().replace('.', '_')}" if match else None
+
+
+def _of(cells: Mapping[str, str]) -> Iterator[printed.Figure]:
+    yield "ops_per_s", printed.number(cells["Ops/sec"])
+    yield "bytes_per_s", printed.number(cells["KB/sec"], printed.KIB)
+    yield from printed.latencies(LATENCIES, {column: cell for column, cell in cells.items() if cell != NONE}, 1e6)
+
+
+def _json(report: Mapping[str, Any]) -> Iterator[printed.Figure]:
+    """Yield the figures of a report; one that was interrupted has none."""
+    if report.get("Runtime", {}).get("Interrupted") == "true":
+        raise ValueError("end (Interrupted)")
+    for kind, row in report.items():
+        name = _operation(kind) if isinstance(row, dict) and row.get("Count") else None
+        if name:
+            cells = {key: str(value) for key, value in {**row, **row.get("Percentile Latencies", {})}.items()}
+            yield f"{name}.count", printed.exact(int(printed.json_number(row["Count"])))
+            yield from ((f"{name}.{figure}", number) for figure, number in _of(cells))
+            if "Connection Errors" in row and kind == ALL:
+                yield f"{name}.errors", printed.exact(printed.json_number(row["Connection Errors"]))
 
 
 PARSER = Parser(
     name="memtier",
     programs=("memtier_benchmark",),
-    recognises=printed.prints(("memtier_benchmark",), HEADING),
-    **printed.reads(_figures, EXPECTED, begins=HEADING),
+    recognises=printed.prints(("memtier_benchmark",), HEADING, JSON_SIGN),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
 )

@@ -20,10 +20,23 @@ STREAMS = {"STREAM": "send", "SENDFILE": "send", "MAERTS": "receive", "Send": "s
 SIZES = {f"10^{power}bits": 10.0**power / 8 for power in (0, 3, 6, 9)} | {
     f"{letter}Bytes": 1024.0**power for power, letter in enumerate(("", "K", "M", "G"))
 }
+LATENCIES = {
+    "MEAN_LATENCY": "latency_mean_ns",
+    "MAX_LATENCY": "latency_max_ns",
+    **{f"P{percent}_LATENCY": f"latency_p{percent}_ns" for percent in (50, 90, 99)},
+}
+TRANSACTIONS = "Trans/s"
 DATAGRAMS = {6: 4, 8: 6}
 """Numbers in the sender's line of a UDP stream (socket, message, time, messages, errors, rate; with -c CPU, service demand), and
 in the receiver's."""
-OMNI = {"Throughput": "THROUGHPUT", "Throughput Units": "THROUGHPUT_UNITS", "Elapsed Time (sec)": "ELAPSED_TIME"}
+OMNI = {
+    "Throughput": "THROUGHPUT",
+    "Throughput Units": "THROUGHPUT_UNITS",
+    "Elapsed Time (sec)": "ELAPSED_TIME",
+    "Mean Latency Microseconds": "MEAN_LATENCY",
+    "Maximum Latency Microseconds": "MAX_LATENCY",
+    **{f"{percent}th Percentile Latency Microseconds": f"P{percent}_LATENCY" for percent in (50, 90, 99)},
+}
 """Heads of the omni test's CSV (-o) and their names with -k."""
 
 
@@ -40,12 +53,12 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     elif stream and unit and table:
         yield f"{stream}.elapsed_ns", printed.number(table[0][3], printed.SECOND)
         yield f"{stream}.bytes_per_s", printed.number(table[0][4], SIZES[unit])
-    elif stream:
-        pairs = dict(row.split("=", 1) for row in rows if re.fullmatch(r"[A-Z_]{1,60}=\S{1,60}", row))
-        yield from _keys(stream, {**_omni_csv(rows), **pairs})
     elif table and any(RATE in row for row in rows):
         yield "transaction.elapsed_ns", printed.number(table[0][4], printed.SECOND)
         yield "transaction.ops_per_s", printed.number(table[0][5])
+    else:
+        pairs = dict(row.split("=", 1) for row in rows if re.fullmatch(r"[A-Z0-9_]{1,60}=\S{1,60}", row))
+        yield from _keys(stream, {**_omni_csv(rows), **pairs})
 
 
 def _datagrams(table: Sequence[Sequence[str]], size: float) -> Iterator[printed.Figure]:
@@ -70,12 +83,19 @@ def _omni_csv(rows: Sequence[str]) -> dict[str, str]:
     return {OMNI[name]: cell for name, cell in zip(names, found[-1], strict=True) if name in OMNI} if found else {}
 
 
-def _keys(stream: str, found: dict[str, str]) -> Iterator[printed.Figure]:
+def _keys(stream: str | None, found: dict[str, str]) -> Iterator[printed.Figure]:
     """Yield the figures of the omni test's list of names and values (-- -k)."""
-    if "THROUGHPUT" in found:
-        yield f"{stream}.bytes_per_s", printed.number(found["THROUGHPUT"], SIZES[found["THROUGHPUT_UNITS"].removesuffix("/s")])
-        if "ELAPSED_TIME" in found:
-            yield f"{stream}.elapsed_ns", printed.number(found["ELAPSED_TIME"], printed.SECOND)
+    unit = found.get("THROUGHPUT_UNITS", "")
+    operation = "transaction" if unit == TRANSACTIONS else stream
+    if operation is None or "THROUGHPUT" not in found:
+        return
+    if unit == TRANSACTIONS:
+        yield f"{operation}.ops_per_s", printed.number(found["THROUGHPUT"])
+        yield from ((f"{operation}.{figure}", number) for figure, number in printed.latencies(LATENCIES, found, 1e3))
+    else:
+        yield f"{operation}.bytes_per_s", printed.number(found["THROUGHPUT"], SIZES[unit.removesuffix("/s")])
+    if "ELAPSED_TIME" in found:
+        yield f"{operation}.elapsed_ns", printed.number(found["ELAPSED_TIME"], printed.SECOND)
 
 
 PARSER = Parser(name="netperf", recognises=printed.prints(("netperf",), TITLE), **printed.reads(_figures, EXPECTED, begins=TITLE))

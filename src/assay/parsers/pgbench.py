@@ -2,19 +2,20 @@
 
 `tps` is without the time of the first connections, or with that of reconnections (`-C`). Latencies have microseconds; that of a
 run with `-R` includes the time behind the schedule (PostgreSQL 15, src/bin/pgbench/pgbench.c, printResults). Before 10 a colon
-stands in place of `=`, before 9.6 there was no latency without `-l`. Figures of single scripts and statements are left out.
+stands in place of `=`, before 9.6 there was no latency without `-l`. A run of which a client was aborted has no figure (before 12
+only that client's line says so). Figures of single scripts and statements are left out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser, printed
 
 EXPECTED = "the summary of pgbench (transaction type, number of transactions, latency average, tps)"
 BEGUN = re.compile(r"transaction type: .{1,200}")
-ABORTED = "Run was aborted; the above results are incomplete."
+ABORTED = re.compile(r"(?:pgbench: error: )?(?:client \d{1,9} aborted|run was aborted; ).{0,300}", re.IGNORECASE)
 COUNT = re.compile(r"number of transactions actually processed: (\d{1,18})(?:/\d{1,18})?")
 FAILED = re.compile(r"number of failed transactions: (\d{1,18}) \(.{1,40}\)")
 LATENCY = re.compile(r"latency average(?: =|:) ([\d.]{1,20}) ms")
@@ -23,9 +24,9 @@ RATE = re.compile(r"tps = ([\d.]{1,30}) \((?:without initial connection time|exc
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output."""
-    if ABORTED in text:
-        raise ValueError("run: it was aborted")
     whole = printed.lines(text)
+    if aborted := printed.first_match(whole, ABORTED):
+        raise ValueError(f"end ({aborted[0].strip()[:120]!r})")
     rows = [row.rstrip() for row in whole[printed.last_run(whole, BEGUN) :]]
     rate, count, failed, latency = (printed.first_match(rows, form) for form in (RATE, COUNT, FAILED, LATENCY))
     if rate is None or count is None:
@@ -34,12 +35,18 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     yield "transaction.count", printed.exact(int(count[1]))
     if failed is not None:
         yield "transaction.errors", printed.exact(int(failed[1]))
+        yield "transaction.attempts", printed.exact(int(count[1]) + int(failed[1]))
     if latency is not None and float(latency[1]) > 0:
         yield "transaction.latency_mean_ns", printed.number(latency[1], 1e6)
 
 
+def runs(text: str) -> Sequence[str]:
+    """Return the texts of the runs; one where a client was aborted, since nobody can say of which run."""
+    return (text,) if printed.first_match(printed.lines(text), ABORTED) else printed.runs_in(text, BEGUN)
+
+
 PARSER = Parser(
     name="pgbench",
-    recognises=printed.prints(("pgbench",), BEGUN, RATE),
-    **printed.reads(_figures, EXPECTED, begins=BEGUN),
+    recognises=printed.prints(("pgbench",), BEGUN, RATE, ABORTED),
+    **printed.reads(_figures, EXPECTED, runs=runs),
 )

@@ -31,8 +31,13 @@ NAMES = ("latency_mean_ns", "", "latency_p50_ns", "latency_p95_ns", "latency_p99
 """The figures of avg, min, p50, p95, p99 and max."""
 
 
+BROKEN = re.compile(r"(?:Error from server|All clients disconnected|Error writing to the server|Unexpected error reply).{0,300}")
+
+
 def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of each test, of its last run where it ran more than once."""
+    if broken := printed.first_match(printed.lines(text), BROKEN):
+        raise ValueError(f"run without errors ({broken[0].strip()[:120]!r})")
     rows, found, name = printed.lines(text), dict[str, dict[str, printed.ParsedNumber]](), None
     for index, row in enumerate(rows):
         if head := HEAD.fullmatch(row):
@@ -96,7 +101,7 @@ def _name(test: str) -> str | None:
 
 PARSER = Parser(
     name="redis_benchmark",
-    recognises=printed.prints(("redis-benchmark",), COLUMNS, SUMMARY, RATE_6_0, CSV_6_0, QUIET),
+    recognises=printed.prints(("redis-benchmark", "valkey-benchmark"), COLUMNS, SUMMARY, RATE_6_0, CSV_6_0, QUIET),
     **printed.reads(_figures, EXPECTED),
-    programs=("redis-benchmark",),
+    programs=("redis-benchmark", "valkey-benchmark"),
 )

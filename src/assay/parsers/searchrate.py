@@ -1,72 +1,98 @@
 """searchrate, modrate, authrate and addrate of OpenDJ, ForgeRock, PingDirectory and UnboundID: the averages over the whole run.
 
-The last row has them: `average` of OpenDJ, `Overall` of UnboundID. Of the percentiles only `99.9%` is a figure. `err/sec` and
-`Errors/Sec` are the last interval's and no number of errors: a run in which any row tells errors has no figure.
+The last row has them: `average` of OpenDJ, `Overall` of UnboundID (examples/SearchRate.java, util/ColumnFormatter.java). Of the
+percentiles only `99.9%` is a figure. `err/sec` and `Errors/Sec` are the last interval's and no number of errors: a run in which
+any row tells errors has no figure. A search-and-mod-rate has each kind of operation by itself. Those of the Directory Server
+Resource Kit print one line for each interval (searchrate.1 of ODSEE 11.1): their figure is of all intervals.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Parser, printed
 
 EXPECTED = "the table of searchrate, modrate, authrate or addrate, with its average or Overall columns"
-HEADING = re.compile(r"\|\s+recent\s+average\s+\|\s+recent\s+average\s+.{1,200}")
+HEADING = re.compile(r"\|?\s*recent\s+average\s+\|?\s*recent\s+average\s+.{1,200}")
 PER_S = re.compile(r"(?:Searches|Mods|Auths|Authentications|Adds|Operations|Ops|Compares|Binds)/Sec")
-HEADS = re.compile(rf"\s*{PER_S.pattern}\s+Avg Dur ms\s.{{1,200}}")
-MEAN = "Avg Dur ms"
+HEADS = re.compile(rf"\s*(?:Time\s+)?{PER_S.pattern}\s+(?:Avg|Srch) Dur ms\s.{{1,200}}")
+CSV = re.compile(rf"(?:Time[,\t])?Recent {PER_S.pattern}[,\t].{{1,300}}")
+INTERVAL = re.compile(r"Avg r= ?([\d.]{1,20})/thr \( ?([\d.]{1,20})/sec\), total= *(\d{1,18})\s*")
+OVERALL, ERRORS = "Overall ", "Errors/Sec"
+BY_KIND = {
+    "Searches/Sec": "request_search.ops_per_s",
+    "Srch Dur ms": "request_search.latency_mean_ns",
+    "Mods/Sec": "request_mod.ops_per_s",
+    "Mod Dur ms": "request_mod.latency_mean_ns",
+}
+"""The columns of a table with two kinds of operations."""
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last table in the output."""
     rows = printed.lines(text)
-    at = max(printed.last_run(rows, HEADING), printed.last_run(rows, HEADS))
+    if intervals := [match for row in rows if (match := INTERVAL.fullmatch(row)) and int(match[3])]:
+        yield "request.count", printed.exact(sum(int(one[3]) for one in intervals))
+        yield "request.ops_per_s", printed.combined_rate((float(one[3]), printed.number(one[2])) for one in intervals)
+        return
+    at = max((printed.last_run(rows, form) for form in (HEADING, HEADS, CSV)), default=0)
     if rows and HEADING.fullmatch(rows[at]):
         yield from _opendj(rows[at:])
+    elif rows and CSV.fullmatch(rows[at]):
+        yield from _unboundid(list(_csv(rows[at:])))
     elif rows:
-        yield from _unboundid(rows[max(0, at - 1) :])
+        yield from _unboundid(list(printed.ruled(rows[max(0, at - 1) :], "-")))
 
 
 def _opendj(rows: Sequence[str]) -> Iterator[printed.Figure]:
     """Yield the figures of the table with three groups of columns: throughput, response time, the rest."""
-    names = [group.split() for group in rows[0].strip().strip("|").split("|")]
+    names = rows[0].replace("|", " ").split()
     found = []
     for index, row in enumerate(rows[1:], 1):
-        cells = [group.split() for group in row.strip().strip("|").split("|")]
-        if row.startswith("|"):
-            if [len(group) for group in cells[:2]] != [len(group) for group in names[:2]]:
-                raise printed.damaged_line(rows, index)
+        cells = row.replace("|", " ").split()
+        if len(cells) == len(names) and row.strip("| ")[:1].isdigit():
             found.append(cells)
-    for cells in found:
-        if float(cells[2][0]):
-            raise ValueError(f"rate without errors (err/sec {cells[2][0]})")
-    for rates, times, *_ in found[-1:]:
-        told = dict(zip(names[1], times, strict=True))
-        yield "request.ops_per_s", printed.number(dict(zip(names[0], rates, strict=True))["average"])
-        yield "request.latency_mean_ns", printed.number(told["average"], 1e6)
-        if "99.9%" in told:
-            yield "request.latency_p999_ns", printed.number(told["99.9%"], 1e6)
-
-
-def _unboundid(rows: Sequence[str]) -> Iterator[printed.Figure]:
-    """Yield the figures of the table whose columns are Recent or Overall."""
-    found = list(printed.ruled(rows, "-"))
-    for cells in found:
-        if any(float(cell) for name, cell in cells.items() if name.endswith("Errors/Sec")):
-            raise ValueError("rate without errors (Errors/Sec)")
+        elif row.startswith("|") or len(cells) == len(names):
+            raise printed.damaged_line(rows, index)
+    at = names.index("err/sec")
+    if errors := next((cells[at] for cells in found if float(cells[at])), None):
+        raise ValueError(f"rate without errors (err/sec {errors})")
+    rate = names.index("average")
     for cells in found[-1:]:
-        for name, cell in cells.items():
-            whole, _, what = name.partition(" ")
-            if whole == "Overall" and PER_S.fullmatch(what):
-                yield "request.ops_per_s", printed.number(cell)
-            elif whole == "Overall" and what == MEAN:
-                yield "request.latency_mean_ns", printed.number(cell, 1e6)
+        yield "request.ops_per_s", printed.number(cells[rate])
+        yield "request.latency_mean_ns", printed.number(cells[names.index("average", rate + 1)], 1e6)
+        if "99.9%" in names:
+            yield "request.latency_p999_ns", printed.number(cells[names.index("99.9%")], 1e6)
+
+
+def _csv(rows: Sequence[str]) -> Iterator[Mapping[str, str]]:
+    """Yield the cells of each row by the names of the columns."""
+    sign = "\t" if "\t" in rows[0] else ","
+    names = rows[0].split(sign)
+    yield from (dict(zip(names, cells, strict=True)) for row in rows[1:] if len(cells := row.split(sign)) == len(names))
+
+
+def _unboundid(found: Sequence[Mapping[str, str]]) -> Iterator[printed.Figure]:
+    """Yield the figures of the table whose columns are Recent or Overall."""
+    if any(float(cell) for cells in found for name, cell in cells.items() if name.endswith(ERRORS)):
+        raise ValueError("rate without errors (Errors/Sec)")
+    for cells in found[-1:]:
+        overall = {name.removeprefix(OVERALL): cell for name, cell in cells.items() if name.startswith(OVERALL)}
+        is_mixed = "Srch Dur ms" in overall
+        for name, cell in overall.items():
+            figure = (
+                BY_KIND.get(name) if is_mixed else "request.ops_per_s" if PER_S.fullmatch(name) else "request.latency_mean_ns"
+            )
+            if figure:
+                yield figure, printed.number(cell, 1 if figure.endswith("per_s") else 1e6)
 
 
 PARSER = Parser(
     name="searchrate",
-    programs=("searchrate",),
-    recognises=printed.prints(("searchrate", "modrate", "authrate", "addrate"), HEADING, HEADS),
+    programs=("searchrate", "modrate", "authrate", "addrate", "search-and-mod-rate"),
+    recognises=printed.prints(
+        ("searchrate", "modrate", "authrate", "addrate", "search-and-mod-rate"), HEADING, HEADS, CSV, INTERVAL
+    ),
     **printed.reads(_figures, EXPECTED),
 )

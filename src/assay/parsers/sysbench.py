@@ -1,6 +1,7 @@
 """sysbench: operations and rates of fileio and its prepare step, transactions of its databases, events of its other tests.
 
 `MiB/s` is 2^20 bytes/s (sysbench 1.0.20, src/tests/fileio/sb_fileio.c: megabytes of 1,024 * 1,024), and so is `Mb` of 0.4.
+1.1 has one line for each side of fileio, and its time under `Throughput` (src/sysbench.c, sb_report_cumulative).
 Latencies of fileio mix reads, writes and fsyncs: they are figures only for pure reads, and not if `0.00` ms is printed.
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.catalogue import Parser, printed
 
 EXPECTED = "the report of sysbench 0.4 to 1.1 (fileio, oltp, cpu, memory, threads, mutex) with its total time"
-BEGUN = re.compile(r"sysbench v? ?\d.{1,100}")
+BEGUN = re.compile(r".{0,20}\bsysbench v? ?\d.{1,100}")
 ROW = re.compile(r"\s+([a-z0-9/, .MiB()]{3,40}):\s+([\d.]+)(?:s|ms)?\s*", re.IGNORECASE)
 PREPARED = re.compile(r"(\d+) bytes written in ([\d.]+) seconds \(([\d.]+) (?:MiB|MB|Mb)/sec\)\.")
 SIDES = {"read": ("reads/s", "read, MiB/s"), "write": ("writes/s", "written, MiB/s")}
@@ -26,7 +27,10 @@ LATENCIES = {
 FILES_0_4 = re.compile(r"Operations performed:\s+(\d{1,18}) [Rr]eads?, (\d{1,18}) [Ww]rites?, \d{1,18} Other = \d{1,18} Total")
 BYTES_0_4 = re.compile(r"Read ([\d.]{1,20})([KMGT]?)b\s+Written ([\d.]{1,20})([KMGT]?)b\s+Total transferred .{1,100}")
 TRANSACTIONS = re.compile(r"\s+transactions:\s+(\d{1,18})\s+\(([\d.]{1,20}) per sec\.\)")
-IGNORED = re.compile(r"\s+ignored errors:\s+(\d{1,18})\s+\(.{1,40}\)")
+IGNORED = re.compile(r"\s+(?:ignored errors|deadlocks):\s+(\d{1,18})\s+\(.{1,40}\)")
+FILES_1_1 = re.compile(r"\s+(read|write|fsync):\s+IOPS=([\d.]{1,20})(?: ([\d.]{1,20}) MiB/s \([\d.]{1,20} MB/s\))?\s*")
+BROKEN = re.compile(r"(?:FATAL: |Number of unfinished transactions on forced shutdown: ).{1,300}")
+NEWER_NAMES = {"time elapsed": "total time", "events/s (eps)": "events per second"}
 MOVED = re.compile(r"([\d.]{1,20}) (?:MiB|MB) transferred \(([\d.]{1,20}) (?:MiB|MB)/sec\)")
 MOVES = re.compile(r"(?:Total operations|Operations performed): (\d{1,18}) \(\s*([\d.]{1,20}) (?:per second|ops/sec)\)")
 
@@ -43,9 +47,14 @@ def _figures(text: str) -> Iterator[printed.Figure]:
             yield "write.bytes", printed.exact(int(prepared[1]))
             yield "write.elapsed_ns", printed.number(prepared[2], printed.SECOND)
             yield "write.bytes_per_s", printed.number(prepared[3], printed.MIB)
-    found = {match[1].strip(): match[2] for row in rows if (match := ROW.fullmatch(row))}
+    if broken := printed.first_match(rows, BROKEN):
+        raise ValueError(f"run that ended by itself ({broken[0].strip()[:80]!r})")
+    found = {NEWER_NAMES.get(name := match[1].strip(), name): match[2] for row in rows if (match := ROW.fullmatch(row))}
+    sides = {match[1]: match for row in rows if (match := FILES_1_1.fullmatch(row))}
     if "reads/s" in found:
         yield from _files(found)
+    elif len(sides) == len(SIDES) + 1:
+        yield from _files_1_1(sides, found)
     elif "total time" in found:
         yield from _others(rows, found, printed.number(found["total time"], printed.SECOND))
 
@@ -61,6 +70,17 @@ def _files(found: Mapping[str, str]) -> Iterator[printed.Figure]:
         yield "fsync.ops_per_s", printed.number(found["fsyncs/s"])
     elif float(found["writes/s"]) == 0:
         yield "read.count", printed.exact(int(found["total number of events"]))
+        yield from _latencies("read", found)
+
+
+def _files_1_1(sides: Mapping[str, re.Match[str]], found: Mapping[str, str]) -> Iterator[printed.Figure]:
+    """Yield the figures of fileio of 1.1, which prints no time."""
+    done = [name for name, match in sides.items() if float(match[2])]
+    for name in done:
+        yield f"{name}.ops_per_s", printed.number(sides[name][2])
+        if name in SIDES:
+            yield f"{name}.bytes_per_s", printed.number(sides[name][3], printed.MIB)
+    if done == ["read"]:
         yield from _latencies("read", found)
 
 

@@ -1,7 +1,8 @@
 """warp of MinIO: objects and bytes per second of each operation, its latencies and failures.
 
 `MiB/s` is 2^20 bytes/s. An operation is `request_get`, `request_put` and so on. Before 1.0 a block begins with `Operation:`,
-since then with `Report:`; of two blocks of one operation the later counts.
+since then with `Report:`; of two blocks of one operation the later counts. The rate of a mix has no word before it
+up to 0.3, then `Throughput:` (cli/analyze.go, pkg/aggregate/live.go).
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from assay.catalogue import Parser, printed
 
 EXPECTED = "the analysis of warp (Report: GET or Operation: GET, with its line Average)"
 BLOCK = re.compile(r"(?:Report|Operation): ([A-Z][A-Za-z]{2,20})\b.{0,200}")
-ENDS = re.compile(r"(?:Throughput,? (?:split|by)|Cluster Total|.{0,80}by host).{0,200}")
-AVERAGE = re.compile(r"\s*\* Average: (?:([\d.]{1,20}) ([KMGT]?)iB/s, )?([\d.]{1,20}) (?:obj|op)s?/s.{0,100}")
+ENDS = re.compile(r"(?:Throughput,? (?:split|by)|Cluster Total).{0,200}")
+AVERAGE = re.compile(r"\s*\* (?:Average: |Throughput: )?(?:([\d.]{1,20}) ([KMGT]?)iB/s, )?([\d.]{1,20}) (?:obj|op)s?/s.{0,100}")
 LATENCY = re.compile(
     r"\s*\* (?:Reqs: )?Avg: (\S{1,20}), 50%: (\S{1,20}), 90%: (\S{1,20}), 99%: (\S{1,20}), "
     r"Fastest: \S{1,20}, Slowest: (\S{1,20}?),?(?: .{0,60})?"

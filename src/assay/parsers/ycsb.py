@@ -1,19 +1,24 @@
 """YCSB: operations and their latencies by type, and the rate of all, from its measurements (`[READ], Operations, 25000`).
 
-Times are microseconds, of versions before 0.2 milliseconds where the name says so (YCSB 0.17, core/.../measurements). Returns
-other than OK, and operations of `[READ-FAILED]`, are errors.
+Times are microseconds, of versions before 0.2 milliseconds where the name says so (YCSB 0.17, core/.../measurements); 0 is below
+what the buckets tell. Returns other than OK, and operations of `[READ-FAILED]` or `[READ-NOT_FOUND]`, are errors. Its JSON has
+the same names.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from assay.catalogue import Parser, printed
 
 EXPECTED = "YCSB's measurements with [OVERALL], RunTime(ms) and Throughput(ops/sec)"
 ROW = re.compile(r"\[([A-Z][A-Z-]{1,40})\], ([^,]{1,60}), ([\d.Ee+]{1,40})\s*")
-OVERALL, FAILED = "OVERALL", "-FAILED"
+BEGUN = re.compile(r"\[OVERALL\], RunTime\(ms\), .{1,40}")
+SAID = re.compile(r".{0,8000}\b(?:com\.yahoo|site)\.ycsb\.(?:Client|DBWrapper|db\.).{0,8000}")
+OVERALL = "OVERALL"
+FAILED = re.compile(r"-(?:FAILED|ERROR|NOT_FOUND|NOT_IMPLEMENTED|UNEXPECTED_STATE|BAD_REQUEST|FORBIDDEN|SERVICE_UNAVAILABLE)$")
 NO_OPERATIONS = ("TOTAL_GC", "CLEANUP", "INTENDED")
 LATENCIES = {
     "AverageLatency": "latency_mean_ns",
@@ -29,29 +34,44 @@ GOOD = ("Return=OK", "Return=0", "Return=BATCHED_OK")
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     found: dict[str, dict[str, str]] = {}
-    for match in (match for row in printed.lines(text) if (match := ROW.fullmatch(row))):
-        found.setdefault(match[1], {})[match[2]] = match[3]
+    for name, measurement, value in _cells(text):
+        found.setdefault(name, {})[measurement] = value
     overall = found[OVERALL]
     yield "request.ops_per_s", printed.number(overall["Throughput(ops/sec)"])
     yield "request.elapsed_ns", printed.number(overall["RunTime(ms)"], 1e6)
+    failed = Counter[str]()
     for name, cells in found.items():
-        if name != OVERALL and not name.startswith(NO_OPERATIONS) and not name.endswith(FAILED) and "Operations" in cells:
-            failed = int(found.get(f"{name}{FAILED}", {}).get("Operations", "0"))
-            yield from ((f"request_{name.lower().replace('-', '_')}.{key}", figure) for key, figure in _of(cells, failed))
+        if FAILED.search(name):
+            failed[FAILED.sub("", name)] += int(cells.get("Operations", "0"))
+    for name, cells in found.items():
+        if name != OVERALL and not name.startswith(NO_OPERATIONS) and not FAILED.search(name) and "Operations" in cells:
+            operation = f"request_{name.lower().replace('-', '_')}"
+            yield from ((f"{operation}.{key}", figure) for key, figure in _of(cells, failed[name]))
+
+
+def _cells(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the measurement and the value of each line of the last run, or of each object of the JSON."""
+    for cell in printed.json_documents(re.sub(r"(?<=[\]},[])\s*(?=\{\"metric\")", "\n", text)):
+        if {"metric", "measurement", "value"} <= set(cell):
+            yield str(cell["metric"]), str(cell["measurement"]), str(cell["value"])
+    rows = printed.lines(text)
+    yield from ((match[1], match[2], match[3]) for row in rows[printed.last_run(rows, BEGUN) :] if (match := ROW.fullmatch(row)))
 
 
 def _of(cells: Mapping[str, str], failed: int) -> Iterator[printed.Figure]:
     """Yield the figures of one type of operation."""
     bad = sum(int(count) for name, count in cells.items() if name.startswith("Return=") and name not in GOOD)
     yield "count", printed.exact(int(cells["Operations"]))
-    yield "errors", printed.exact(bad + failed)
+    yield "errors", printed.exact(max(bad, failed))  # the same failures twice, where both are told
     yield "attempts", printed.exact(int(cells["Operations"]) + failed)
     for name, value in cells.items():
         latency, _, unit = name.rstrip(")").partition("(")
-        if latency in LATENCIES:
+        if latency in LATENCIES and float(value):
             yield LATENCIES[latency], printed.number(value, UNITS[unit])
 
 
 PARSER = Parser(
-    name="ycsb", recognises=printed.prints(("ycsb", "ycsb.sh"), "[OVERALL], RunTime(ms)"), **printed.reads(_figures, EXPECTED)
+    name="ycsb",
+    recognises=printed.prints(("ycsb", "ycsb.sh"), BEGUN, SAID, '"metric":"OVERALL"', '"metric" : "OVERALL"'),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN),
 )

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from assay.frozen import dataclass, field
 from assay.records.experiment import DesignKind, RequirementKind, Value
-from assay.records.judgement import Limiter, VerdictState
+from assay.records.judgement import Bound, Limiter, VerdictState
 from assay.records.run import Outcome
 
 
@@ -65,7 +65,7 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A figure with its interval; low and high are None where n is too small for one."""
+    """A figure with the interval of what was measured; low and high are None where n is too small for one."""
 
     value: float
     low: float | None
@@ -74,6 +74,14 @@ class Estimate:
     unit: str
     n: int
     method: Method
+    range: Bound | None = None
+    """The range of what is true, by the bounds of the runs (Imbens and Manski); None where no run has a bound, or one has none
+    that it needs. An end that is None is open."""
+
+    @property
+    def sure(self) -> tuple[float | None, float | None]:
+        """What a decision may rest on: the range of what is true where there is one, else the interval of what was measured."""
+        return (self.low, self.high) if self.range is None else (self.range.low, self.range.high)
 
 
 class ExclusionReason(StrEnum):
@@ -105,15 +113,23 @@ class Exclusion:
     error: str = ""
     """What ended the run, or what is wrong with its evidence, in the words of whoever refused it."""
     attempt: int | None = None
-    """That counts instead."""
+    """That counts, or came, instead."""
     value: float | None = None
     rules: Mapping[str, str] = field(default_factory=dict)
     """Id -> name of the rules that found it INVALID, or disturbed."""
+    disturbed: bool = False
+    """Whether it was disturbances alone, which leave what the figure is."""
 
     @property
     def invalid(self) -> bool:
         """Whether the run was measured and its figure cannot be believed."""
         return self.reason in (ExclusionReason.INVALID, ExclusionReason.NOT_POSITIVE)
+
+    @property
+    def spoils(self) -> bool:
+        """Whether what struck the run could have struck those that count: all but noise, a repeat, and a stop by hand."""
+        failed = self.attempt is None and self.outcome in (Outcome.FAILED, Outcome.PARTIAL)
+        return (not self.disturbed and (self.invalid or failed)) or self.reason is ExclusionReason.UNREADABLE
 
     @property
     def measured(self) -> bool:
@@ -137,6 +153,13 @@ class Cell:
     """Smallest and largest value."""
     unfiltered: Estimate | None = None
     """The estimate with the runs that are excluded as INVALID or for noise counted in; None where there are none."""
+    verdict: VerdictState | None = None
+    """The worst of the runs that count; worse where others are INVALID or failed, or the range is wide. None: not judged."""
+
+    @property
+    def survivors(self) -> bool:
+        """Whether the runs that count are what others of the same combination left: those are INVALID, or did not finish."""
+        return bool(self.values) and any(one.spoils for one in self.excluded.values())
 
 
 class Conclusion(StrEnum):

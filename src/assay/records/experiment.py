@@ -285,6 +285,8 @@ class Experiment:
     resolution: int | None = None
     """The least resolution of a fraction that is asked for; None where the file says nothing."""
     matters_share: float = 0.05
+    bound_factor: float | None = None
+    """How far apart the bounds of a BOUNDED figure are at most; None: as limits.toml has it."""
     repeats: int | Precision | None = None
     budget_ns: int | None = None
     seed: int = 1

@@ -61,13 +61,15 @@ class Meaning(StrEnum):
     QUOTA = "quota"
     CARRY_OVER = "carry-over"
     """Work of an earlier trial was still going on."""
+    CONTRADICTORY = "contradictory"
+    """Readings that cannot all be true."""
     DIFFERENCES = "differences"
     """What differs between two arms besides the factor."""
 
     @property
     def explains(self) -> bool:
         """Whether it says what a figure really is."""
-        return self not in (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.CARRY_OVER, Meaning.DIFFERENCES)
+        return self not in (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.CARRY_OVER, Meaning.CONTRADICTORY, Meaning.DIFFERENCES)
 
     @property
     def is_limiter(self) -> bool:
@@ -82,6 +84,10 @@ class Bound:
     low: float | None
     high: float | None
     unit: str
+
+    def is_wider(self, factor: float) -> bool:
+        """Whether its ends are further apart than a factor; one that is open on a side is a limit, and never is."""
+        return self.low is not None and self.high is not None and self.high > max(0.0, self.low) * factor
 
 
 class LimiterKind(StrEnum):
@@ -265,6 +271,13 @@ class Verdict:
     """What the number really is."""
     bound: Bound | None
     findings: tuple[Finding, ...]
+
+    @property
+    def shown(self) -> VerdictState:
+        """The state as it is shown: a figure that was only disturbed is TAINTED and never INVALID."""
+        held = [one for one in self.findings if one.counts]
+        disturbed = self.state is VerdictState.INVALID and held and all(one.is_disturbance for one in held)
+        return VerdictState.TAINTED if disturbed else self.state
 
     @property
     def noise(self) -> tuple[Finding, ...]:

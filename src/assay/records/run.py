@@ -440,6 +440,8 @@ class Run:
     phases: tuple[Phase, ...]
     versions: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
+    started_late: bool = False
+    """Whether it is partial since a client started late, which is noise of the platform, and for nothing else."""
 
     @property
     def target_host(self) -> str | None:

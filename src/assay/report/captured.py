@@ -111,3 +111,16 @@ def tables(found: Dissection) -> Iterator[tuple[str, Table]]:
         yield "Candidates for an index", Table(head=wording.FILTER_HEAD, rows=wording.filter_rows(slow[:MOST_ROWS]))
     if found.clients:
         yield "Clients", Table(head=wording.CLIENT_HEAD, rows=wording.client_rows(found)[:MOST_ROWS])
+    yield from _who(found)
+
+
+def _who(found: Dissection) -> Iterator[tuple[str, Table]]:
+    """Yield who authenticates how, who asks for what, and what took longest."""
+    parts = (
+        ("Authentications", wording.BIND_HEAD, wording.bind_rows(found)),
+        ("Failed binds", wording.FAILED_HEAD, wording.failed_rows(found)),
+        ("By client, filter and result", wording.USE_HEAD, wording.use_rows(found)),
+        ("Slowest operations", wording.SLOW_HEAD, wording.slowest_rows(found)),
+        ("Controls and extended operations", wording.CONTROL_HEAD, wording.control_rows(found)),
+    )
+    yield from ((heading, Table(head=head, rows=rows[:MOST_ROWS])) for heading, head, rows in parts if rows)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from assay.answer import doubts, marks, prices, trust
-from assay.answer.scales import show, show_range
+from assay.answer.scales import show, show_range, show_truth
 from assay.answer.wording import comparison, labels
 from assay.frozen import dataclass
 from assay.records import Cell, Experiment, Finding, Measure, Results, State, Verdict, VerdictState, worst
@@ -153,7 +153,7 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
     one = cell.estimate or cell.unfiltered
     assert one is not None
     here = doubts.verdicts_of(results, cell)
-    own = trust.own_state(here)
+    own, said = trust.own_state(results, cell), trust.worst_of(here)
     words = labels.parts if own is VerdictState.TAINTED else labels.undisturbed
     return FigureRow(
         name=marks.measure(measure),
@@ -162,13 +162,14 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
         value=show(one.value, one.unit) if cell.estimate else f"({show(one.value, one.unit)})",
         interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", labels.instead(here)) if part),
         state=worst((own, doubts.of_figure(results, cell.measure))),
-        share=f"{alike} of {len(here)} runs" if (alike := sum(trust.shown(one) is own for one in here)) < len(here) else "",
+        share=f"{len(said)} of {len(here)} runs" if len(said) < len(here) else "",
         label="; ".join(
             filter(
                 None,
                 (
+                    show_truth(cell.estimate) if cell.estimate else "",
                     prices.words(prices.of_cell(results.experiment, cell)),
-                    labels.of_several([one for one in here if trust.shown(one) is own], words),
+                    labels.of_several(said, words, len(here)),
                     comparison.left_out(cell),
                 ),
             )
@@ -245,7 +246,7 @@ def _row(name: str, levels: str, verdict: Verdict) -> VerdictRow:
         value=show(verdict.value, verdict.unit),
         corrected=show(verdict.corrected, verdict.unit) if verdict.corrected is not None else "",
         bound=show_range(bound.low, bound.high, bound.unit) if bound else "",
-        state=trust.shown(verdict),
+        state=verdict.shown,
         label=labels.label(verdict),
         rules=", ".join(dict.fromkeys(doubtful)),
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from assay.answer import marks
 from assay.answer.answer import Answer, answer
 from assay.answer.headlines import Headline, Line
-from assay.answer.scales import show, show_range, times
+from assay.answer.scales import show, show_interval, times
 from assay.answer.wording import comparison, effects, hosts, scaling, summary, trust
 from assay.records import CourseState, Experiment, Results, VerdictState
 from assay.report import listing, runs
@@ -102,7 +102,7 @@ def _requirements(found: Answer) -> str:
             marks.bound(group.text),
             marks.levels(found.experiment, one.levels),
             show(one.estimate.value, times(one.estimate.unit)) if one.estimate else "",
-            show_range(one.estimate.low, one.estimate.high, times(one.estimate.unit)) if one.estimate else "",
+            show_interval(one.estimate) if one.estimate else "",
             one.verdict.value,
         )
         for group in found.requirements

@@ -12,7 +12,7 @@ from typing import Any
 from assay.answer import marks
 from assay.answer.answer import answer
 from assay.answer.doubts import Doubt
-from assay.answer.scales import NARROW, number, show, show_range, times
+from assay.answer.scales import NARROW, number, show, show_interval, show_range, times
 from assay.answer.wording import comparison, effects, hosts, labels, scaling, summary, trust
 from assay.records import Bound, Estimate, Results, Severity, State, Verdict
 from assay.report import arms, galleries, ladder, listing, picture, prepared, runs
@@ -213,7 +213,7 @@ def _bound(value: Bound) -> str:
 
 
 def _estimate(value: Estimate) -> str:
-    interval = show_range(value.low, value.high, value.unit.replace("ratio", ""))
+    interval = show_interval(value)
     return show(value.value, times(value.unit)) + (f" ({interval})" if interval else "")
 
 

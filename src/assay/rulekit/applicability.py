@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.catalogue import ComparisonCase, TrialCase, find, names
+from assay.catalogue import ComparisonCase, Runs, TrialCase, find, names
 from assay.evidence import served
 from assay.records import Action, Claim, Direction, Durability, Tier
+
+WITHOUT_STORAGE = ("net", "null")
+"""Engines whose operations reach no file, at neither end."""
 
 
 def lookups(case: TrialCase) -> Mapping[str, tuple[str, ...]]:
@@ -64,9 +67,20 @@ def power_cuts(case: TrialCase) -> tuple[int, ...]:
     )
 
 
+def feels_storage(case: TrialCase) -> bool:
+    """Whether storage can make the load slower: bytes between two ends of the lab, and an engine that moves none, touch none."""
+    kind = workload_kind(case)
+    return kind not in names("workloads") or find("workloads", kind).engine not in WITHOUT_STORAGE
+
+
 def rests_on_storage(claim: Claim) -> bool:
     """Whether a claim is about the way to the disk: of the device, or of stable media."""
     return claim.tier is Tier.DEVICE or claim.durability is Durability.STABLE_MEDIA
+
+
+def took_part(runs: Runs) -> frozenset[str]:
+    """The hosts that took part in any of the runs: a host of the file that did not may have facts, too."""
+    return frozenset(name for run, _ in runs for name in run.host_names)
 
 
 def is_own_setting(case: ComparisonCase) -> bool:

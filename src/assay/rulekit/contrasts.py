@@ -15,7 +15,8 @@ def differs(one: Comparison) -> bool:
     ratio = one.ratio
     if ratio is None or ratio.low is None or ratio.high is None or lost_by_adjustment(one):
         return False
-    return ratio.low > 1 or ratio.high < 1
+    low, high = ratio.sure
+    return (low is not None and low > 1) or (high is not None and high < 1)
 
 
 def lost_by_adjustment(one: Comparison) -> bool:
@@ -26,7 +27,8 @@ def lost_by_adjustment(one: Comparison) -> bool:
 def reaches_beyond(one: Comparison) -> bool:
     """Tell whether the 95 % interval holds differences that matter: two one-sided tests at 5 % take the 90 % interval."""
     ratio, margin = one.ratio, 1 + one.matters_share
-    return ratio is not None and ((ratio.low or 0.0) < 1 / margin or (ratio.high or math.inf) > margin)
+    low, high = (None, None) if ratio is None else ratio.sure
+    return ratio is not None and ((low or 0.0) < 1 / margin or (high or math.inf) > margin)
 
 
 def interval_of(one: Comparison) -> Bound | None:

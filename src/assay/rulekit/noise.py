@@ -8,7 +8,9 @@ limit.
 On the target's host the server takes the load's place: what it loses costs the load no more than the time in which the load
 itself is not on a CPU, and its threads are as many as it kept CPUs busy.
 
-Noise changes no count of events, such as locks that two clients held at once.
+Noise changes no count of events, such as locks that two clients held at once, and no count of a fixed work. CPU time goes on only
+on a CPU: waiting adds nothing to it, and a neighbour no more than shared caches and cores cost. No operation is made faster than
+the fastest one that was seen, and no rate higher than all places in flight allow at that latency.
 A change below `noted_share` is no finding, one up to the experiment's `matters` is a note. A larger one is a failure: with a
 bound (BOUNDED), or without one (TAINTED). Noise never makes a figure false, so it never invalidates.
 """
@@ -16,6 +18,7 @@ bound (BOUNDED), or without one (TAINTED). Noise never makes a figure false, so 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from assay import measures
 from assay.catalogue import TrialCase
@@ -24,13 +27,19 @@ from assay.frozen import dataclass
 from assay.measures import cost, latency, limits
 from assay.measures.figures import PERCENTILES
 from assay.measures.limits import LimitUse
-from assay.records import Bound, HostRole, Limit, Severity, State
+from assay.records import Bound, HostRole, Limit, Severity, State, StopRule
 from assay.rulekit.findings import held_back
 
 LIMITED = ("ops_per_s", "bytes_per_s", "elapsed_ns", "latency_mean_ns")
 """Figures that a limit of a device holds: of a percentile it says nothing."""
+RATES = ("ops_per_s", "bytes_per_s")
 EVENTS = ("granted_twice", "lost", "never", "stale")
 """Figures of things that happened or did not: lost time makes none of them happen."""
+AMOUNTS = ("count", "bytes", "errors", "attempts")
+"""Figures of a work that is done to its end, whatever time that takes."""
+CPU_TIME = ("cpu_ns_per_op", "cpu_ns_per_gb", "cpu_s_per_million_ops", "cycles_per_op")
+"""Ends of the names of figures that grow on a CPU alone."""
+INSTRUCTIONS = "instructions_per_op"
 NEVER = 1e-9
 """A smaller rest of the time bounds nothing."""
 
@@ -46,11 +55,11 @@ class NoiseEffect:
     bound: Bound | None
 
 
-def effect(case: TrialCase, lost: float) -> NoiseEffect:
-    """What a lost share of the load's time, 0..1, means for the figure."""
-    if case.measure.figure in EVENTS:
+def effect(case: TrialCase, lost: float, shared: float = 0.0) -> NoiseEffect:
+    """What a lost share of the load's time, 0..1, means for the figure; `shared` is what it lost while it was on a CPU."""
+    if is_fixed(case):
         return NoiseEffect(share=0.0, state=State.PASS, severity=Severity.QUALIFIES, bound=None)
-    lost = min(lost, room(case))
+    lost = min(shared if case.measure.figure.endswith(CPU_TIME) else lost, room(case))
     bound = bound_of(case, lost)
     share = changed(case, bound) if bound is not None else lost
     if share <= case.thresholds["noted_share"]:
@@ -58,6 +67,13 @@ def effect(case: TrialCase, lost: float) -> NoiseEffect:
     if share <= case.experiment.matters_share:
         return NoiseEffect(share=share, state=State.FAIL, severity=Severity.NOTES, bound=None)
     return NoiseEffect(share=share, state=State.FAIL, severity=Severity.QUALIFIES, bound=bound)
+
+
+def is_fixed(case: TrialCase) -> bool:
+    """Whether no noise can change the figure: events, instructions, and the amounts of a work that is done to its end."""
+    figure = case.measure.figure
+    amount = figure in AMOUNTS and case.phase.stop is StopRule.WORK
+    return figure in EVENTS or figure.endswith(INSTRUCTIONS) or amount
 
 
 def in_words(case: TrialCase, one: NoiseEffect) -> str:
@@ -99,7 +115,40 @@ def bound_of(case: TrialCase, lost: float) -> Bound | None:
         return of_percentile(case, share, lost)
     if case.measure.figure == "latency_mean_ns":
         lost *= max(1.0, 1 / in_flight(case))  # of a worker that rests between operations the operations may have lost it all
-    return held_back(case, 1 - lost) if lost < 1 - NEVER else None
+        fastest = fastest_ns(case)
+        if fastest is not None:
+            held = held_back(case, max(NEVER, 1 - lost))
+            return held and replace(held, low=min(case.value or 0.0, max(held.low or 0.0, fastest)))
+    held = held_back(case, 1 - lost) if lost < 1 - NEVER else None
+    most = highest_rate(case)
+    if held is None or held.high is None or case.value is None or most is None:
+        return held
+    return replace(held, high=max(case.value, min(held.high, most)))
+
+
+def fastest_ns(case: TrialCase) -> float | None:
+    """The latency of the fastest operation that was seen; None where no latencies were kept."""
+    buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
+    return float(buckets[0][0]) if buckets else None
+
+
+def highest_rate(case: TrialCase) -> float | None:
+    """The rate with all places in flight always busy with operations as fast as the fastest; None of other figures.
+
+    An operation is in flight at once with as many others as there are places, and none is faster (Little's law). A load at a rate
+    of its own is no faster than that: what it lacks is what was due and never begun.
+    """
+    if case.measure.figure not in RATES or case.value is None:
+        return None
+    fastest, places = fastest_ns(case), sum(client.places for client in case.phase.clients)
+    done = sum(total.count for _, total in measures.client_operations(case.phase, case.measure.operation))
+    duration = case.phase.end_ns - case.phase.start_ns
+    if any(client.load is not None for client in case.phase.clients):
+        unstarted = sum(client.load.unstarted for client in case.phase.clients if client.load is not None)
+        return case.value * (done + unstarted) / done if done else None
+    if not fastest or not done or not places or duration <= 0:
+        return None
+    return case.value * places / fastest * duration / done
 
 
 def of_percentile(case: TrialCase, share: float, lost: float) -> Bound | None:
@@ -109,7 +158,7 @@ def of_percentile(case: TrialCase, share: float, lost: float) -> Bound | None:
     if held is None or case.value is None or not buckets:
         return None
     low = latency.lowered(buckets, share, lost * work_ns(case) * max(1.0, in_flight(case)))
-    return Bound(low=min(low, case.value), high=held.high, unit=held.unit) if low > 0 else None
+    return Bound(low=min(max(low, float(buckets[0][0])), case.value), high=held.high, unit=held.unit)
 
 
 def of_no_server(case: TrialCase) -> str | None:

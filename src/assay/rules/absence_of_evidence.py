@@ -12,6 +12,8 @@ If the interval keeps its 95 %, a false requirement is called shown in at most 2
 
 from __future__ import annotations
 
+import math
+
 from assay import measures
 from assay.catalogue import ComparisonCase, Rule
 from assay.records import Conclusion, Estimate, Finding, Requirement, RequirementKind, Scope, Severity, State
@@ -40,13 +42,12 @@ def check(case: ComparisonCase) -> Finding:
 
 def of_requirement(case: ComparisonCase, ratio: Estimate, requirement: Requirement) -> Finding:
     """Whether the requirement is decided: the whole interval on one side of its bound."""
-    assert ratio.low is not None
-    assert ratio.high is not None
     kind = measures.figure_kind(case.measure.figure)
     lower_better = kind is not None and kind.better is measures.Better.LOWER
     bound = 1 + requirement.bound if lower_better else 1 - requirement.bound
-    kept = ratio.high <= bound if lower_better else ratio.low >= bound
-    lost = ratio.low > bound if lower_better else ratio.high < bound
+    low, high = (math.nan if end is None else end for end in ratio.sure)
+    kept = high <= bound if lower_better else low >= bound
+    lost = low > bound if lower_better else high < bound
     if kept or lost:
         statement = f"`{requirement.text}` is {'shown' if kept else 'refuted'}: confidence interval {span(ratio)}."
         return found(RULE, case, State.PASS, statement, observed=ends(ratio), threshold={"bound": bound})

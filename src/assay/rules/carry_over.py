@@ -20,6 +20,7 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import CacheState, Direction, Finding, HostRole, Meaning, Regime, Rung, Scope, Severity, Span, State
+from assay.rulekit.applicability import feels_storage
 from assay.rulekit.findings import Figures, found
 from assay.units import Unit
 
@@ -38,7 +39,7 @@ class Left:
 
 def applies(case: TrialCase) -> str | None:
     """Every measured phase that moves something; what an external command moves is not known."""
-    if not case.phase.directions and not case.phase.values:
+    if (not case.phase.directions and not case.phase.values) or not feels_storage(case):
         return "no storage in this phase"
     return None if case.phase.measured else "not a measured phase"
 

@@ -31,8 +31,8 @@ from dataclasses import replace
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import ladder, served, traced
-from assay.records import Direction, Finding, Meaning, Regime, Scope, Severity, State, Tier
+from assay.evidence import ladder, served, traced, words
+from assay.records import Direction, Finding, Meaning, Regime, Rung, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
 from assay.rulekit.findings import at_most, found, in_words, knob
 
@@ -43,7 +43,7 @@ BELOW_CACHE = (Tier.DEVICE, Tier.SERVER_CACHE)
 
 def check(case: TrialCase) -> Finding:
     """The share of the bytes that never left the client's memory, against what is claimed."""
-    requested = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
+    requested = of_files(case, ladder.requested_bytes(case.phase, case.observations, Direction.READ))
     read = counted(case)
     if read is None and case.claim.regime in (Regime.COLD, Regime.WARM) and case.phase.cached_share_before is not None:
         return by_residence(case, case.phase.cached_share_before)
@@ -65,6 +65,23 @@ def check(case: TrialCase) -> Finding:
     if case.claim.tier is Tier.CLIENT_CACHE or case.claim.regime is Regime.WARM:
         return from_memory(case, hits, requested)
     return served_from_cache(case, hits, requested) if hits > limit else from_below(case, read, requested)
+
+
+def of_files(case: TrialCase, requested: float | None) -> float | None:
+    """What was requested of files: of the calls of a command with pipes less than what these carried at most."""
+    if not requested or not is_guess(case) or knob(case, "parse") == "observed" or not words.has_pipes(argv(case)):
+        return requested
+    calls, dirtied = (
+        ladder.passed(case.phase, case.observations, rung, Direction.WRITE) for rung in (Rung.SYSCALL, Rung.CLIENT_CACHE)
+    )
+    piped = max(0.0, calls.bytes - (dirtied.bytes if dirtied else 0.0)) if calls else 0.0
+    return max(0.0, requested - piped) or None
+
+
+def argv(case: TrialCase) -> tuple[str, ...]:
+    """The words of the command."""
+    found = knob(case, "argv")
+    return tuple(str(word) for word in found) if isinstance(found, tuple) else ()
 
 
 def of_data(case: TrialCase, read: ladder.LadderStep) -> ladder.LadderStep:
@@ -124,8 +141,9 @@ def hit_share(case: TrialCase, read: float, requested: float) -> float:
 
 def uncounted(case: TrialCase, hits: float, requested: float) -> str | None:
     """Why the calls of a command without reported bytes do not show its requests; None if they do."""
-    if knob(case, "calls") == "uncounted":
-        return "Requested bytes unknown (mmap, io_uring or pipes), so cache hits cannot be separated from reads."
+    unseen = knob(case, "parse") != "observed" and words.names_another(argv(case))
+    if knob(case, "calls") == "uncounted" or unseen:
+        return "Requested bytes unknown (mmap, io_uring, pipes or sockets), so cache hits cannot be separated from reads."
     if hits <= case.thresholds["hit_share"] or requested >= case.thresholds["least_bytes"]:
         return None
     return f"System calls for {measures.in_bytes(requested)} by a command without a report: its own libraries."
@@ -140,7 +158,7 @@ def counted(case: TrialCase) -> ladder.LadderStep | None:
     return own if behind else None if encoded else own or ladder.highest_device(case.phase, case.observations, Direction.READ)
 
 
-def words(requested: float, hits: float) -> str:
+def amounts(requested: float, hits: float) -> str:
     """How much of what was requested went where."""
     total, below = (measures.in_bytes(count) for count in (requested, requested * (1 - hits)))
     return f"storage read {below} of {total} requested ({measures.percent(1 - hits)})"
@@ -158,7 +176,7 @@ def served_from_cache(case: TrialCase, hits: float, requested: float) -> Finding
     rate = f"; device rate {in_words(bound)}" if bound else ""
     detail = f"device share {measures.percent(1 - hits)}{rate}" if hits < 1 else "nothing came from the device"
     answered, label = "Answered by the client's page cache:", "warm read: page-cache bandwidth"
-    if knob(case, "direct") is True:
+    if knob(case, "direct") is True or knob(case, "asks_direct") is True:
         answered, label = "Direct reads bypass the client's page cache, yet", "direct read without storage I/O"
     elif hits < MOSTLY:
         label, detail = MIXTURE, shares(hits) + rate
@@ -166,7 +184,7 @@ def served_from_cache(case: TrialCase, hits: float, requested: float) -> Finding
         RULE,
         case,
         State.FAIL,
-        f"{answered} {words(requested, hits)}.",
+        f"{answered} {amounts(requested, hits)}.",
         severity=Severity.INVALIDATES if wrong else Severity.NOTES,
         part="tier" if case.claim.tier in BELOW_CACHE else "regime",
         observed=figures(case, hits, requested),
@@ -189,13 +207,13 @@ def from_memory(case: TrialCase, hits: float, requested: float) -> Finding:
     """A claim of the cache or of warmth: fails where storage was asked for more than noise."""
     limit = case.thresholds["hit_share"]
     if 1 - hits <= limit:
-        text = f"Answered by the client's page cache, as claimed: {words(requested, hits)}."
+        text = f"Answered by the client's page cache, as claimed: {amounts(requested, hits)}."
         return found(RULE, case, State.PASS, text, observed=figures(case, hits, requested))
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Not all from memory, as claimed: {words(requested, hits)}.",
+        f"Not all from memory, as claimed: {amounts(requested, hits)}.",
         severity=Severity.INVALIDATES if hits <= limit else Severity.QUALIFIES,
         observed=figures(case, hits, requested),
         relabel=MIXTURE,
@@ -218,7 +236,7 @@ def from_below(case: TrialCase, step: ladder.LadderStep, requested: float) -> Fi
         hidden = "cache hits may hide behind whole pages of small files and read-ahead."
         statement = f"Storage read {got} for {wanted} requested{before}: {hidden}"
         return found(RULE, case, State.UNVERIFIED, statement, observed=figures(case, hits, requested))
-    statement = f"No hit in the client's page cache: {words(requested, hits)}{before}."
+    statement = f"No hit in the client's page cache: {amounts(requested, hits)}{before}."
     return found(RULE, case, State.PASS, statement, observed=figures(case, hits, requested))
 
 

@@ -30,7 +30,8 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, reports, served
 from assay.measures import external, figures, in_bytes, latency
-from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
+from assay.measures.windows import given_up
+from assay.records import Bound, Direction, Finding, Meaning, Rung, Scope, Severity, Span, State, StopRule
 from assay.rulekit.findings import at_least, found, knob
 from assay.units import Unit
 
@@ -112,6 +113,7 @@ def untimed(case: TrialCase) -> Iterator[str]:
     buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
     timed = sum(count for _, count in buckets)
     done = sum(total.count for _, total in measures.client_operations(case.phase, case.measure.operation))
+    done += sum(one.count for _, one in given_up(case.phase, case.measure.operation))
     if timed and abs(timed - done) > case.thresholds["disagreement_share"] * max(timed, done):
         yield f"{done:,} operations counted, {timed:,} timed."
 
@@ -244,6 +246,7 @@ RULE = Rule(
         "The file was removed or truncated before write-back, or is stored compressed.",
         "The observed device stack is not the one in use (a bind mount, another disk below).",
     ),
+    meaning=Meaning.CONTRADICTORY,
     advice="Find the first layer at which bytes vanish (`assay show RUN` draws the ladder) before using any of the figures.",
     at_shell="Find the first layer at which bytes vanish before using any of the figures.",
     ask="ask which of the figures was measured, and which was computed from what",

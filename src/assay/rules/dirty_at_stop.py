@@ -5,6 +5,8 @@ It subtracts those at arming, and divides by the bytes written.
 Then the lab times a syncfs: the drain. The durable rate lies between (W - dirty) / T and W / (T + drain).
 - A claim of stable media, or of the device for a write, is charged the drain: the figure is W / (T + drain). Dirty data are
   a note.
+- A figure that an external tool prints is invalid if dirty data make the drain change it by what matters. Its rate is that of
+  the page cache. If nothing was dirty, and no device was flushed in the clock, it is bounded.
 - The same claim without a timed drain is invalid if more than `dirty_share` was dirty.
 - Other claims: a note with the share in memory.
 
@@ -17,13 +19,16 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
-from assay.measures import in_bytes
+from assay.measures import Figure, in_bytes
+from assay.measures.figures import is_clean
 from assay.records import Bound, Direction, Durability, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import kept_only
-from assay.rulekit.findings import Figures, found, in_words, rate_of
+from assay.rulekit.findings import Figures, found, in_words, knob, rate_of
 from assay.units import Unit
 
-METRICS = ("dirty_bytes", "writeback_bytes")
+FLUSH = "Let the command flush before it stops its clock, or report the corrected figure."
+UNPRINTED = ("elapsed", "observed", None)
+"""Values of the knob `parse` of figures that Assay itself counted."""
 
 
 def claimed(case: TrialCase) -> bool:
@@ -35,46 +40,31 @@ def claimed(case: TrialCase) -> bool:
 def check(case: TrialCase) -> Finding:
     """Dirty and under writeback at the stop, beyond what was so at the start, over what was written."""
     written = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
-    dirty = dirty_rise(case)
+    dirty = ladder.left_dirty(case.phase, case.observations)
     if dirty is None or not written:
         return unseen(case)
     share = min(1.0, max(0.0, dirty / written))
     observed = {"dirty_share": share, "dirty_bytes": dirty, "written_bytes": written, "drain_ns": case.phase.drain_ns}
     if share > case.thresholds["dirty_share"]:
         return still_dirty(case, share, written, observed)
+    if (figure := changed(case)) is not None:
+        return unflushed(case, figure, observed)
+    if is_printed(case) and claimed(case) and case.phase.drain_ns is None and not is_clean(case.phase, case.observations):
+        statement = (
+            "Nothing was dirty when the clock stopped, but no flush was seen and none timed: a device may hold it in its cache."
+        )
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     limit = measures.percent(case.thresholds["dirty_share"])
     statement = f"{measures.percent(share)} of {in_bytes(written)} written was dirty when the clock stopped (limit {limit})."
     return found(RULE, case, State.PASS, statement, observed=observed)
-
-
-def dirty_rise(case: TrialCase) -> float | None:
-    """Bytes of data and image files dirty or under writeback at the stop, minus those at arming; None where not known.
-
-    A file that did not exist at arming had nothing dirty then. Where data files were sampled, each stands for some.
-    """
-    return ladder.total((of_data(case), of_images(case)))
-
-
-def of_data(case: TrialCase) -> float | None:
-    """The same of the data files, on every load host."""
-    before, after = (
-        ladder.total(ladder.data_files(case.phase, case.observations, metric, when) for metric in METRICS)
-        for when in (ladder.at_arming, ladder.at_stop)
-    )
-    return None if after is None else after - (before or 0.0)
-
-
-def of_images(case: TrialCase) -> float | None:
-    """The same of the image files below."""
-    series = [one for metric in METRICS for one in ladder.gauges(case.phase, case.observations, "page_cache", metric, "backing")]
-    before, after = ladder.at_arming(case.phase, series), ladder.at_stop(case.phase, series)
-    return None if after is None else after - (before or 0.0)
 
 
 def unseen(case: TrialCase) -> Finding:
     """Without a count of pages the timed drain serves: after it this file system had no dirty page."""
     if case.phase.drain_ns is None:
         return found(RULE, case, State.UNVERIFIED, "Dirty pages at the stop and drain time unknown.")
+    if (figure := changed(case)) is not None:
+        return unflushed(case, figure, {"drain_ns": case.phase.drain_ns})
     took = measures.with_unit(case.phase.drain_ns, Unit.NANOSECONDS)
     charged = "and is charged" if claimed(case) else "and is not charged (no such claim)"
     statement = f"The drain after the last operation took {took} {charged}; nothing was left in memory."
@@ -92,6 +82,11 @@ def still_dirty(case: TrialCase, share: float, written: float, observed: Figures
     elif not took:
         severity, label = Severity.INVALIDATES, "write into memory: dirty when the clock stopped, and no drain timed"
         end = ", and the drain was not timed."
+    elif (figure := changed(case)) is not None:
+        severity, label, detail = Severity.INVALIDATES, both_rates(case, figure), ""
+        end = (
+            f": the command prints {in_unit(figure.raw, figure)}, with the drain of {took} it is {in_unit(figure.value, figure)}."
+        )
     else:
         severity, label, detail = Severity.NOTES, "writes on stable media with the drain charged", f"drain of {took}"
         end = f"; the drain of {took} is charged to the figure."
@@ -107,9 +102,58 @@ def still_dirty(case: TrialCase, share: float, written: float, observed: Figures
         observed=observed,
         bound=bound,
         relabel=label,
-        detail=detail,
+        detail=detail or None,
+        advice=FLUSH if changed(case) is not None else RULE.advice or "",
         evidence=("drain: syncfs",),
     )
+
+
+def is_printed(case: TrialCase) -> bool:
+    """Whether the figure is what an external tool printed."""
+    return knob(case, "parse") not in UNPRINTED
+
+
+def changed(case: TrialCase) -> Figure | None:
+    """The figure that an external tool printed, where the drain that is charged changes it by what matters; else None."""
+    figure = measures.value(case.run, case.observations, case.measure)
+    if not is_printed(case) or figure is None or not figure.raw or not figure.value or not claimed(case):
+        return None
+    ends = sorted((figure.raw, figure.value))
+    return figure if ends[1] / ends[0] - 1 > case.experiment.matters_share else None
+
+
+def unflushed(case: TrialCase, figure: Figure, observed: Figures) -> Finding:
+    """Nothing is known to have been dirty, and yet the drain took a share of the time: the figure lies between both."""
+    assert figure.raw is not None
+    low, high = sorted((figure.raw, figure.value))
+    drain = measures.with_unit(case.phase.drain_ns or 0, Unit.NANOSECONDS)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The command prints {in_unit(figure.raw, figure)} and flushed nothing inside its clock; with the drain of {drain} it is"
+        f" {in_unit(figure.value, figure)}.",
+        severity=Severity.QUALIFIES,
+        observed=observed,
+        bound=Bound(low=low, high=high, unit=figure.unit),
+        relabel="writes without a flush of the command's own",
+        detail=f"{drain} until they were on the device",
+        advice=FLUSH,
+        evidence=("drain: syncfs",),
+    )
+
+
+def both_rates(case: TrialCase, figure: Figure) -> str:
+    """`3.40 GB/s is the page cache's; 1.32 GB/s reached stable media`: what was printed, and what is true of it."""
+    where = "stable media" if case.claim.durability is Durability.STABLE_MEDIA else "the device"
+    if figure.unit == Unit.NANOSECONDS:
+        return f"{in_unit(figure.raw, figure)} until the page cache had it; {in_unit(figure.value, figure)} until {where}"
+    return f"{in_unit(figure.raw, figure)} is the page cache's; {in_unit(figure.value, figure)} reached {where}"
+
+
+def in_unit(value: float | None, figure: Figure) -> str:
+    """A value of the figure with its unit."""
+    return measures.with_unit(value or 0.0, figure.unit)
 
 
 def durable_bound(case: TrialCase, share: float) -> Bound | None:

@@ -5,6 +5,7 @@ The rule divides the bytes of the file system's device (L8) by the bytes of the 
 fails.
 The lowest device includes other processes' I/O, so only a low count is conclusive. If other processes' I/O is too large, the
 kernel's flag `loop/dio` decides, else it is unverified.
+The cause is named by what was seen of the image: pages in memory (cachestat), or holes and unwritten extents (FIEMAP).
 Cached pages of the image that grew by more than `backing_share`, or dio = 0, qualify even a run that came from the disk.
 Writes through a loop device without direct I/O pass if the lowest device took as much by the end of the drain.
 With tracepoints (`observers = ["*", "tracepoints"]`) pages of the image that came into memory are counted directly.
@@ -92,18 +93,69 @@ def cached_between(case: TrialCase, upper: ladder.LadderStep, lower: ladder.Ladd
     share = lower.raw_bytes / upper.raw_bytes
     bound = at_most(case, share)
     rate = f", {in_words(bound)}" if bound else ""
+    cause, label, advice = between(case, upper, 1 - share)
     return found(
         RULE,
         case,
         State.FAIL,
         f"{upper.device} delivered {measures.in_bytes(upper.raw_bytes)}, {lower.device} below it read only"
-        f" {measures.in_bytes(lower.raw_bytes)}: the rest came from the host's memory between them.",
+        f" {measures.in_bytes(lower.raw_bytes)}: {cause}.",
         severity=severity(case, Severity.INVALIDATES),
         observed=figures(case, upper, lower),
         bound=bound,
-        relabel=f"read: memory below {upper.device}",
+        relabel=label,
         detail=f"share of {lower.device} {measures.percent(share)}{rate}",
+        advice=advice,
     )
+
+
+def between(case: TrialCase, upper: ladder.LadderStep, missing: float) -> tuple[str, str, str]:
+    """What answered between the devices, by what of the images is in memory and what was never written: cause, label, advice.
+
+    `missing` is the share that the lower device never read.
+    """
+    size = of_images(case, "extents", "file_bytes")
+    never, held = empty_share(case, size), held_share(case, size)
+    direct = "0" not in direct_flags(case).values() and "1" in direct_flags(case).values()
+    enough = CAUSE * missing
+    parts = [
+        *([f"{measures.percent(never)} of the image was never written (holes, unwritten extents)"] if never else []),
+        *([f"{measures.percent(held)} of it was in the host's memory"] if held else []),
+    ]
+    if never is not None and never >= enough and not (held or 0.0) >= enough:
+        label = f"read of an image that was never written below {upper.device}"
+        return f"{parts[0]}, and such reads are answered with zeros", label, WRITE_FIRST
+    if (held is None and not direct) or (held or 0.0) >= enough or (never is None and not direct):
+        return "the rest came from the host's memory between them", f"read: memory below {upper.device}", RULE.advice
+    known = f"; {' and '.join(parts)}" if parts else "; the image is not in memory, and has no holes" if size else ""
+    return f"the rest was not read there{known}", f"read: not from the device below {upper.device}", UNKNOWN_CAUSE
+
+
+CAUSE = 0.5
+"""A cause stands for at least this part of what is missing."""
+WRITE_FIRST = "Write the whole image with data first (dd if=/dev/urandom); truncate and fallocate write nothing."
+UNKNOWN_CAUSE = (
+    "Look at the layers between both devices: device mapper, compression, deduplication and thin volumes answer without a disk."
+)
+
+
+def of_images(case: TrialCase, layer: str, metric: str) -> float | None:
+    """A gauge of the image files before the clock, together."""
+    return ladder.at_arming(case.phase, ladder.gauges(case.phase, case.observations, layer, metric, "backing"))
+
+
+def empty_share(case: TrialCase, size: float | None) -> float | None:
+    """Which share of the image files was never written; None where nobody looked."""
+    holes, unwritten = (of_images(case, "extents", metric) for metric in ("hole_bytes", "unwritten_bytes"))
+    return None if not size or holes is None or unwritten is None else (holes + unwritten) / size
+
+
+def held_share(case: TrialCase, size: float | None) -> float | None:
+    """Which share of the image files was in memory, before or after the clock; None where nobody looked."""
+    series = list(ladder.gauges(case.phase, case.observations, "page_cache", "cached_bytes", "backing"))
+    known = [one for one in (ladder.at_arming(case.phase, series), ladder.at_stop(case.phase, series)) if one is not None]
+    size = size or of_images(case, "page_cache", "file_bytes")
+    return None if not known or not size else min(1.0, max(known) / size)
 
 
 def passes_through(case: TrialCase, steps: tuple[ladder.LadderStep, ladder.LadderStep], *, cached: bool) -> Finding:
@@ -174,6 +226,8 @@ RULE = Rule(
         "L9.write",
         "tracepoints.added_bytes",
         "page_cache.cached_bytes",
+        "extents.hole_bytes",
+        "extents.unwritten_bytes",
         "fact:device.*.loop.dio",
     ),
     wrong="O_DIRECT bypasses the upper cache only. On a loop device without direct I/O the second pass over a file ran at 1815 "

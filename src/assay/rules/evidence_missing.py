@@ -46,7 +46,8 @@ def check(case: TrialCase) -> Finding:
     if case.run.outcome is not Outcome.FINISHED:
         reason = f": {case.run.error}" if case.run.error else ""
         statement = f"The run is {case.run.outcome}{reason}. Its rest does not measure the experiment."
-        return found(RULE, case, State.FAIL, statement, relabel=f"part of a {case.run.outcome} run")
+        label = f"part of a {case.run.outcome} run"
+        return found(RULE, case, State.FAIL, statement, relabel=label, advice=OF_A_RUN)
     if case.value is None:
         return found(RULE, case, State.UNVERIFIED, f"No {case.measure.figure} of {case.measure.operation}: {no_figure(case)}.")
     if (why := case.observations.why_missing(sources.WATCH)) is not None:
@@ -84,6 +85,9 @@ def in_words(case: TrialCase, row: SoundnessRow) -> str:
     why = f" ({'; '.join(reasons)})" if reasons else ""
     needed = f"{row.least} of {', '.join(row.evidence)}" if row.least < len(row.evidence) else " and ".join(row.evidence)
     return f"{row.part} = {row.value} needs {needed}; missing: {', '.join(missing)}{why}."
+
+
+OF_A_RUN = "Mend what ended the run, which stands above, and repeat it."
 
 
 RULE = Rule(

@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from assay.catalogue import ComparisonCase, Rule, Runs
 from assay.records import Change, FactClass, Finding, Meaning, Observations, Run, Scope, Severity, State, When
 from assay.rulekit import contrasts, pairs
+from assay.rulekit.applicability import took_part
 from assay.rulekit.findings import change, found, shortened
 from assay.rulekit.pairs import NOTEBOOK
 from assay.units import counted
@@ -266,7 +267,7 @@ def hosts_of_one_arm(case: ComparisonCase) -> frozenset[str]:
     """The hosts that a factor of numbers of hosts adds: that their facts are there in one arm alone is the factor itself."""
     if case.comparison.factor != "hosts":
         return frozenset()
-    baseline, candidate = (frozenset(fact.host for _, seen in runs for fact in seen.facts) for runs in case.arms)
+    baseline, candidate = map(took_part, case.arms)
     return baseline ^ candidate
 
 

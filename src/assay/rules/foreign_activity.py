@@ -5,10 +5,14 @@ The lab's own processes and kernel threads do not count; exited children count f
 The rule works out the share of its time that the load lost to them at most:
 - A CPU that other programs keep busy beside the load shares caches, memory and clock rate with it. It takes at most
   `neighbour_share` of the load's time on a CPU, in proportion to the CPUs that the load leaves and other programs use.
-- With more workers than CPUs, their share of the CPU time is missing as well.
-- Their share of the lowest device's work counts for the time that the load waits for the device. Work is bytes, and
+- With more workers than CPUs, or with threads whose waiting was not seen, their share of the CPU time is missing as well.
+  That is at most `competitors` times as long as the load was on a CPU: a load that sleeps waits for none.
+- Their share of the lowest device's work counts for the time that the load waits for the device. A load without any storage
+  request waited for none. Work is bytes, and
   `operation_bytes` for each operation; other programs' operations are those of the idle baseline. Fewer than `least_bytes` do
   not count.
+- The bytes of two ends of the lab are known. Other traffic on the load's interface took as much from it, unless the link to the
+  server had room for both.
 
 On the target's host they are beside its server, where that is observed: they take from the time in which the load waits for it.
 
@@ -30,10 +34,12 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import ladder
+from assay.evidence import ladder, served
+from assay.measures import connections
 from assay.measures.figures import charges_drain
 from assay.records import ABSOLUTE, Direction, Finding, HostRole, Rung, Scope, Severity, State
 from assay.rulekit import noise
+from assay.rulekit.applicability import feels_storage
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -53,15 +59,19 @@ class OtherProgramsUse:
     lost: float
     """Of the load's time, at most."""
     words: str
+    shared: float = 0.0
+    """Of the load's time on a CPU, at most: what caches, memory and cores that are shared cost."""
+    neighbours: str = ""
 
 
 def check(case: TrialCase) -> Finding:
     """What the load lost to CPU time and bytes of other programs, together."""
-    uses = {"cpu_share": processors(case), "bytes_share": device(case)}
+    uses = {"cpu_share": processors(case), "bytes_share": device(case), "interface_share": interface(case)}
     known = [use for use in uses.values() if use is not None]
-    loss = noise.effect(case, 1 - math.prod(1 - use.lost for use in known))
+    loss = noise.effect(case, 1 - math.prod(1 - use.lost for use in known), max((use.shared for use in known), default=0.0))
     observed: dict[str, float | str | None] = {name: use.share if use else None for name, use in uses.items()}
     observed |= {"unseen_share": unseen(case), "effect_share": loss.share}
+    observed["neighbours"] = ", ".join(dict.fromkeys(name for use in known for name in use.neighbours.split(", ") if name))
     statement = f"Other programs: {'; '.join(use.words for use in known)}. {noise.in_words(case, loss)}"
     if loss.state is State.FAIL:
         return found(
@@ -69,8 +79,8 @@ def check(case: TrialCase) -> Finding:
             case,
             State.FAIL,
             statement,
-            severity=Severity.NOTES if served(case) else loss.severity,
-            bound=None if served(case) else loss.bound,
+            severity=Severity.NOTES if is_served(case) else loss.severity,
+            bound=None if is_served(case) else loss.bound,
             observed=observed,
             evidence=tuple(f"processes:/proc/*/{{stat,io}}: {text}" for text in users(case)),
         )
@@ -110,11 +120,20 @@ def processors(case: TrialCase) -> OtherProgramsUse | None:
         return None
     busy, own = 1 - sum(time for time in idle if time is not None) / whole, (risen(case, "own_cpu_ns") or 0.0) / whole
     share = min(sure / whole, max(0.0, busy - own))
-    beside = min(1.0, share / max(TINY, 1 - own)) * case.thresholds["neighbour_share"] * noise.on_cpu_share(case)
-    missing = share * missed(case, busy)
+    on_cpu = noise.on_cpu_share(case)
+    slowed = min(1.0, share / max(TINY, 1 - own)) * case.thresholds["neighbour_share"]
+    beside = slowed * on_cpu
+    missing = min(share * missed(case, busy), case.thresholds["competitors"] * on_cpu)
     by = by_whom(case, "cpu_ns") if share > case.thresholds["noted_share"] else ""
     words = f"{measures.percent(share)} of the CPU time{by}, with the CPUs {measures.percent(busy)} busy"
-    return OtherProgramsUse(share=share, lost=1 - (1 - beside) * (1 - missing), words=words)
+    return OtherProgramsUse(
+        share=share, lost=1 - (1 - beside) * (1 - missing), words=words, shared=slowed, neighbours=names_of(by)
+    )
+
+
+def names_of(by: str) -> str:
+    """` (dd, cc1plus)` without what stands around the names."""
+    return by.strip(" ()")
 
 
 def missed(case: TrialCase, busy: float) -> float:
@@ -147,7 +166,7 @@ def device(case: TrialCase) -> OtherProgramsUse | None:
         return None
     foreign = sum(min(amount or 0.0, beyond(case, way, passed[way])) for way, amount in theirs)
     share = foreign / whole
-    if share <= case.thresholds["bytes_share"] or foreign < case.thresholds["least_bytes"]:
+    if share <= case.thresholds["bytes_share"] or foreign < case.thresholds["least_bytes"] or is_apart(case):
         return OtherProgramsUse(
             share=share, lost=0.0, words=f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}"
         )
@@ -157,7 +176,44 @@ def device(case: TrialCase) -> OtherProgramsUse | None:
     waits = 1.0 if charges_drain(case.phase, case.measure) else noise.waiting_share(case)
     by = by_whom(case, "read_bytes", "write_bytes")
     words = f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}{by}"
-    return OtherProgramsUse(share=share, lost=share * waits, words=words)
+    return OtherProgramsUse(share=share, lost=share * waits, words=words, neighbours=names_of(by))
+
+
+def is_apart(case: TrialCase) -> bool:
+    """Whether the load waited for no device: its storage requests were counted, there were none, and it flushed nothing."""
+    asking = Rung.SERVER_CACHE if case.role is HostRole.TARGET else Rung.CLIENT_CACHE
+    own = [ladder.passed(case.phase, case.observations, asking, way) for way in WAYS]
+    flushed = any(case.phase.directions.get(one.operation) is Direction.FLUSH for c in case.phase.clients for one in c.operations)
+    changes = Direction.METADATA in case.phase.directions.values()
+    return not flushed and not changes and all(step is not None and step.raw_bytes == 0 for step in own)
+
+
+def interface(case: TrialCase) -> OtherProgramsUse | None:
+    """The share of the traffic on the load's interface that is not the load's own; None where its bytes or those are unknown.
+
+    Its own are at most its payload with the headers of full segments, and some packets for each operation.
+    """
+    way, limits = f"{served.INSIDE_FACT}{case.phase.name}", case.thresholds
+    name, space = (case.observations.fact(key, host=case.host) for key in (way, f"{way}.space"))
+    passed = [
+        reading.bytes
+        for direction in WAYS
+        for reading in case.observations.rung(case.phase.name, Rung.CLIENT_NIC, direction, subject=f"interface:{name}")
+        if reading.bytes is not None and case.host in (None, reading.host)
+    ]
+    if not case.phase.servers or space != "own" or not passed or case.role is HostRole.TARGET:
+        return None
+    totals = [total for client in case.phase.clients for total in client.operations]
+    again = connections.sums(case.phase.clients, ("retransmitted_bytes",)) or {}
+    own = sum(t.bytes * (1 + limits["header_share"]) + t.count * limits["packet_bytes"] for t in totals) + sum(again.values())
+    whole = float(sum(passed))
+    foreign = max(0.0, whole - own)
+    share = foreign / whole if whole else 0.0
+    link, seconds = case.observations.fact(served.LINK_FACT, host=case.host), (case.phase.end_ns - case.phase.start_ns) / 1e9
+    roomy = link is not None and link.isdigit() and max(passed) < limits["full_share"] * int(link) * seconds
+    counts = share > limits["interface_share"] and foreign >= limits["least_bytes"] and not roomy
+    words = f"{measures.in_bytes(foreign)} of the {measures.in_bytes(whole)} that passed {name}"
+    return OtherProgramsUse(share=share, lost=share if counts else 0.0, words=words)
 
 
 def beyond(case: TrialCase, way: Direction, step: ladder.LadderStep | None) -> float:
@@ -168,8 +224,8 @@ def beyond(case: TrialCase, way: Direction, step: ladder.LadderStep | None) -> f
 
 
 def at_device(case: TrialCase) -> dict[Direction, ladder.LadderStep | None]:
-    """What passed the target's lowest device each way; nothing on a load host that the target is not on."""
-    ways = WAYS if case.holds_target else ()
+    """What passed the target's lowest device each way; nothing where the target is not, and of a load that feels no storage."""
+    ways = WAYS if case.holds_target and feels_storage(case) else ()
     return {way: ladder.passed(case.phase, case.observations, Rung.LOWEST_DEVICE, way) for way in ways}
 
 
@@ -179,7 +235,7 @@ def device_is_busy(case: TrialCase) -> bool:
     return sum(step.raw_bytes for step in steps if step is not None) >= case.thresholds["least_bytes"]
 
 
-def served(case: TrialCase) -> bool:
+def is_served(case: TrialCase) -> bool:
     """Whether a program on this machine may be what answers: then its time and its bytes are the target's own."""
     return any((place.filesystem or "").startswith(SERVED) for place in case.run.places)
 

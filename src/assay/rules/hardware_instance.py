@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from assay.catalogue import ComparisonCase, Rule, Runs
 from assay.records import Finding, Observations, Run, Scope, Severity, State, When
+from assay.rulekit.applicability import took_part
 from assay.rulekit.findings import found
 
 SERIAL, NAME, BOOT, OF_TARGET = "machine.serial", "host.name", "host.boot", "target.machine"
@@ -31,7 +32,7 @@ def of_both(case: ComparisonCase) -> ComparisonCase:
     """The case with the hosts of both arms alone, where the factor is how many load hosts there are."""
     if case.comparison.factor != "hosts":
         return case
-    baseline, candidate = (frozenset(fact.host for _, seen in runs for fact in seen.facts) for runs in case.arms)
+    baseline, candidate = map(took_part, case.arms)
     common = baseline & candidate
     return replace(
         case,

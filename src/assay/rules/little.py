@@ -11,7 +11,7 @@ instead. Stamps explain what `stamps_cost` times their measured cost would.
 Two stamps are 60 % of an empty operation, and one takes longer between other code than in the loop that measures it.
 - Too little: workers were idle, the queue was not full, or the generator was busy. The rate with all places busy is the bound:
   a note up to the experiment's `matters`, qualified above it.
-- Too much: rate and latency contradict each other. Invalid.
+- Too much, also from the start of each client on: rate and latency contradict each other. Invalid.
 
 Open loops (idle on purpose), external tools, and a writer with a reader (which act in turn) are n/a.
 """
@@ -27,6 +27,7 @@ from assay.catalogue import About, Rule, TrialCase
 from assay.measures import coherence, latency
 from assay.records import Bound, Client, Direction, Finding, Load, OperationTotal, Scope, Severity, State
 from assay.rulekit.findings import found, in_words, knob, rate_of
+from assay.units import Unit
 
 EXTRA_STAMPS = 2
 """Of the second pair, outside the first (crates/engine/src/recorder.rs)."""
@@ -98,16 +99,24 @@ def out_of_balance(case: TrialCase, balance: Balance, account: str, observed: di
     bound = Bound(low=rate[0], high=rate[0] / (1 - gap), unit=rate[1]) if rate and gap < 1 else None
     idle, busy = ("the queue was not full", "a full queue") if balance.queued else ("workers were idle", "all workers busy")
     known = f" With {busy} the rate is {in_words(bound)}." if bound else ""
+    detail = f"{measures.percent(gap)} of the time"
+    label = "queue not full" if balance.queued else "workers idle or load generator busy"
+    cause = f"For {measures.percent(gap)} of the time {idle} or the load generator was busy."
+    if (late_ns := waited_for_ns(case)) >= case.thresholds["late_share"] * gap * balance.available_ns:
+        longest = measures.with_unit(longest_tail_ns(case), Unit.NANOSECONDS)
+        label, detail = "workers waited for the last operation", f"it ended {longest} late"
+        waited = measures.percent(late_ns / balance.available_ns)
+        cause = f"The last operation ended {longest} after the end of its time: the rest waited for {waited} of theirs."
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{account}. For {measures.percent(gap)} of the time {idle} or the load generator was busy.{known}",
+        f"{account}. {cause}{known}",
         severity=Severity.NOTES if gap <= (1 - gap) * case.experiment.matters_share else Severity.QUALIFIES,
         observed=observed,
         bound=bound,
-        relabel="queue not full" if balance.queued else "workers idle or load generator busy",
-        detail=f"{measures.percent(gap)} of the time",
+        relabel=label,
+        detail=detail,
         evidence=evidence,
     )
 
@@ -131,6 +140,8 @@ def balance_of(case: TrialCase) -> Balance | None:
         for total in client.operations
         if total.unfinished is not None
     )
+    if waiting > available:
+        available = max(available, float(sum(places(client) * since_start_ns(client) for client in clients)))
     thinking = sum(thinking_ns(case, client) for client in clients)
     return Balance(
         places=sum(places(client) for client in clients),
@@ -141,6 +152,26 @@ def balance_of(case: TrialCase) -> Balance | None:
         error_ns=error if independent else 0.0,
         independent=independent,
     )
+
+
+def waited_for_ns(case: TrialCase) -> float:
+    """The time of the workers, at most, in which they waited for a last operation of another one after the end of their time."""
+    return float(sum((places(client) - 1) * tail_ns(client) for client in case.phase.clients))
+
+
+def longest_tail_ns(case: TrialCase) -> float:
+    """How long after the end of its time the last operation of any client ended."""
+    return float(max((tail_ns(client) for client in case.phase.clients), default=0))
+
+
+def tail_ns(client: Client) -> int:
+    """How long after the end of its time a client's last operation ended; 0 where an amount of work ended it."""
+    return 0 if client.ends_ns is None or client.stopped_by != "time" else max(0, client.last_ns - client.ends_ns)
+
+
+def since_start_ns(client: Client) -> int:
+    """The time from its start: of a directory that is listed piece by piece, files in between, only the last piece has an end."""
+    return client.until_ns - min(client.first_ns, client.started_ns)
 
 
 def places(client: Client) -> int:

@@ -4,7 +4,8 @@ The rule divides the bytes on the server's interfaces (L4, with headers, in the 
 path. Link speed and shapers (`tc`) count on both sides.
 With several load hosts each of them has its own bytes and its own link, and all of them share the server's link.
 - From `used_share` on the network is the limit.
-- More than `sent_again_share` of at least `least_segments` TCP segments retransmitted without prior arrival: packets are lost.
+- More than `sent_again_share` of at least `least_segments` TCP segments retransmitted without prior arrival: a full queue or a
+  bad path. Loss is called the limit only of an emulated path that lost more than its queue dropped.
   Segments that the receiver reports as duplicates (DSACK) do not count.
   Two ends of Assay have these counts for each connection (TCP_INFO), foreign ends in the server's network namespace. Over the
   loopback the latter are those of other connections, so they name no limit.
@@ -27,6 +28,8 @@ from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import Figures, found, held_back
 from assay.units import Unit
 
+INDIFFERENT = {"bbr"}
+"""Congestion controls that do not slow down at a loss."""
 ONE_WAY = (Direction.SEND, Direction.RECEIVE)
 
 
@@ -45,7 +48,8 @@ def check(case: TrialCase) -> Finding:
     if again is not None and again > case.thresholds["sent_again_share"] and not is_of_others(case):
         limit = measures.percent(case.thresholds["sent_again_share"])
         lost = f"TCP retransmitted {measures.percent(again)} of its segments (limit {limit})"
-        return limited(case, f"{lost}: packet loss on the path to the server.", "limited by packet loss", observed)
+        why, label = cause(case)
+        return limited(case, f"{lost}: {why}.", label, observed)
     if link is not None and not both_ways(case):
         statement = "Only one direction of the server's interfaces was counted."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
@@ -111,6 +115,24 @@ def sent_again(case: TrialCase) -> float | None:
     if not sent or again is None or sent < case.thresholds["least_segments"]:
         return None
     return max(0.0, again - (needless or 0.0)) / sent
+
+
+def cause(case: TrialCase) -> tuple[str, str]:
+    """Why segments were sent again, and the label: a flow that fills a short queue loses some, whatever the path is like."""
+    lost, dropped = (by_line(case, name) for name in ("lost_segments", "dropped_segments"))
+    ends = (one for client in (*case.phase.clients, *case.phase.servers) if client.net for one in client.net.connections)
+    heeds_loss = not {one.congestion for one in ends if one.congestion} & INDIFFERENT
+    if lost > dropped and heeds_loss:
+        return f"the path lost {lost:,.0f}, and congestion control answers losses", "limited by packet loss"
+    if dropped > lost:
+        return f"the queue of the path was full and dropped {dropped:,.0f}", "segments sent again: a full queue"
+    return "a full queue, or a bad path", "segments sent again: a full queue or a bad path"
+
+
+def by_line(case: TrialCase, metric: str) -> float:
+    """What the lab's own line between the ends counted of this; 0 without one."""
+    every = case.observations.over_time(case.phase.name, "line", metric)
+    return sum(ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in every)
 
 
 def limited(case: TrialCase, statement: str, label: str, observed: Figures) -> Finding:

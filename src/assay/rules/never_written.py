@@ -47,6 +47,9 @@ def check(case: TrialCase) -> Finding:
     if gone is not None and gone > case.thresholds["cancelled_share"] * written:
         return removed(case, gone, written)
     reached = taken(case, written)
+    elsewhere = to_no_file(case)
+    if gone is not None and not reached.unknown and elsewhere > case.thresholds["cancelled_share"] * written:
+        return aside(case, elsewhere, reached)
     observed = {"written_bytes": written, "cancelled_bytes": gone, "device_bytes": None if reached.unknown else reached.at_most}
     if reached.unknown or gone is None:
         lacking = reached.unknown or "removed bytes not counted (observer process_io)"
@@ -67,6 +70,27 @@ def written_bytes(case: TrialCase) -> float | None:
     requested = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     dirtied = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.WRITE)
     return requested or (dirtied.bytes if dirtied else None)
+
+
+def to_no_file(case: TrialCase) -> float:
+    """What the calls of a command that tells no bytes wrote beyond what became dirty; 0 where that is little."""
+    if not case.phase.values or ladder.reported_bytes(case.phase, Direction.WRITE):
+        return 0.0
+    calls, dirtied = (
+        ladder.passed(case.phase, case.observations, rung, Direction.WRITE) for rung in (Rung.SYSCALL, Rung.CLIENT_CACHE)
+    )
+    beyond = calls.bytes - dirtied.bytes if calls and dirtied and dirtied.bytes else 0.0
+    return beyond if beyond >= case.thresholds["least_bytes"] else 0.0
+
+
+def aside(case: TrialCase, elsewhere: float, reached: Reached) -> Finding:
+    """Calls that wrote more than became dirty: into pipes, or over dirty data. Nobody counted which."""
+    statement = (
+        f"Calls wrote {in_bytes(elsewhere)} more than became dirty: to pipes, sockets or a terminal, or over dirty data."
+        f" {reached.device} took {in_bytes(reached.at_most)} with the drain."
+    )
+    observed = {"beyond_dirtied_bytes": elsewhere, "device_bytes": reached.at_most}
+    return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
 
 
 def cancelled(case: TrialCase) -> float | None:
@@ -121,20 +145,32 @@ def removed(case: TrialCase, gone: float, written: float) -> Finding:
 def absorbed(case: TrialCase, reached: Reached, written: float) -> Finding:
     """Overwritten in memory: the device was asked for a part of it only."""
     share, stable = reached.at_most / written, case.claim.durability is Durability.STABLE_MEDIA
+    cause, label = absorber(case, written)
     otherwise = Severity.QUALIFIES if stable else Severity.NOTES
     return found(
         RULE,
         case,
         State.FAIL,
         f"{reached.device} took {in_bytes(reached.at_most)} of {in_bytes(written)} written"
-        f" ({measures.percent(share)}, drain included): the rest was overwritten in memory.",
+        f" ({measures.percent(share)}, drain included): {cause}.",
         severity=Severity.INVALIDATES if claimed(case) else otherwise,
         part=RULE.part if claimed(case) or not stable else "durability",
         observed={"written_bytes": written, "device_bytes": reached.at_most, "reached_share": share},
         bound=at_most(case, share),
-        relabel="write into memory: data overwritten before write-back",
+        relabel=label,
         detail=f"{measures.percent(share)} reached {reached.device}",
     )
+
+
+def absorber(case: TrialCase, written: float) -> tuple[str, str]:
+    """What took the writes in place of the device, and the label: the kernel charges nothing for file systems in memory."""
+    calls, dirtied = (
+        ladder.passed(case.phase, case.observations, rung, Direction.WRITE) for rung in (Rung.SYSCALL, Rung.CLIENT_CACHE)
+    )
+    counted = calls is not None and calls.raw_bytes >= case.thresholds["reached_share"] * written
+    if counted and dirtied is not None and dirtied.raw_bytes < case.thresholds["cancelled_share"] * written:
+        return "nothing of it became dirty for a device, as on a file system in memory", "write into a file system in memory"
+    return "the rest was overwritten in memory", "write into memory: data overwritten before write-back"
 
 
 RULE = Rule(

@@ -26,6 +26,8 @@ from assay.records import Direction, Finding, Path, Rung, Scope, Severity, State
 from assay.rulekit.findings import Figures, found
 
 BOOT = "host.boot"
+END, SPACES = "end_network", "end_network.spaces."
+"""Layer of the counters of the ends' namespaces; before the name of a phase: which processes are in which."""
 MOVING = (Direction.READ, Direction.WRITE, Direction.SEND, Direction.RECEIVE)
 SAME_HOST = "same host: client and server share CPUs and memory bandwidth"
 
@@ -36,8 +38,8 @@ class ClientRoute:
 
     interface: str
     kind: str
-    inside: bool
-    """Whether the clients are in a network namespace of their own, whose counters nobody reads."""
+    apart: bool | None
+    """Whether the clients are in a network namespace of their own; None where that is not known."""
 
 
 def applies(case: TrialCase) -> str | None:
@@ -82,7 +84,7 @@ def by_interface(case: TrialCase) -> Finding:
 
 def made(case: TrialCase, line: str) -> Finding:
     """Clients and server are joined by the lab's own line: a pass where that is claimed, decisive where a wire is."""
-    carried, data = over_line(case), payload(case)
+    carried, data = over_line(case), arrived(case)
     observed = {"interface": line, "kind": "emulated", "passed_bytes": carried, "payload_bytes": data}
     text = f"Clients reach the server through a path that the lab emulates ({line})"
     if case.claim.path is not Path.EMULATED:
@@ -132,19 +134,19 @@ def left(case: TrialCase, way: ClientRoute, text: str, amount: str, observed: Fi
         return found(
             RULE, case, State.FAIL, text, severity=Severity.QUALIFIES, observed=observed, relabel=f"over {way.interface}"
         )
-    if case.claim.path is Path.WIRE and not amount and not way.inside:
+    if case.claim.path is Path.WIRE and not amount:
         return found(RULE, case, State.UNVERIFIED, f"{text}; whether their bytes passed it was not counted.", observed=observed)
     return found(RULE, case, State.PASS, f"{text}{amount}.", observed=observed)
 
 
 def way_of(case: TrialCase) -> ClientRoute | None:
     """The interface and its kind as the clients' namespace, else the lab's on that host, tells them; None where unknown."""
-    for keys, inside in ((f"{served.INSIDE_FACT}{case.phase.name}", True), ("", False)):
-        names = (keys, f"{keys}.kind") if inside else (served.ROUTE_FACT, served.KIND_FACT)
-        interface, kind = (case.observations.fact(name, host=case.host) for name in names)
-        if interface is not None and kind is not None:
-            return ClientRoute(interface=interface, kind=kind, inside=inside)
-    return None
+    own = f"{served.INSIDE_FACT}{case.phase.name}"
+    interface, kind, space = (case.observations.fact(name, host=case.host) for name in (own, f"{own}.kind", f"{own}.space"))
+    if interface is not None and kind is not None:
+        return ClientRoute(interface=interface, kind=kind, apart=None if space is None else space == "apart")
+    interface, kind = (case.observations.fact(name, host=case.host) for name in (served.ROUTE_FACT, served.KIND_FACT))
+    return None if interface is None or kind is None else ClientRoute(interface=interface, kind=kind, apart=False)
 
 
 def is_one_machine(case: TrialCase) -> bool | None:
@@ -173,7 +175,9 @@ def passed(case: TrialCase, way: ClientRoute, *, crosses: bool) -> float | None:
     """Bytes both ways on the client's interface (L3), or for one that never leaves the machine on the server's (L4)."""
     both = (Rung.CLIENT_NIC, Rung.SERVER_NIC)
     rungs = (both[:1] if case.beyond is not None else both) if crosses else both[1:]
-    for rung in rungs if not way.inside else ():
+    if way.apart is not False:
+        return inside(case, way) if way.apart else None
+    for rung in rungs:
         each = [
             reading.bytes or 0
             for direction in (Direction.READ, Direction.WRITE)
@@ -185,9 +189,27 @@ def passed(case: TrialCase, way: ClientRoute, *, crosses: bool) -> float | None:
     return None
 
 
+def inside(case: TrialCase, way: ClientRoute) -> float | None:
+    """Bytes both ways on the interface in the namespaces of the clients themselves; None where nobody counted them."""
+    fact = case.observations.fact(f"{SPACES}{case.phase.name}", host=case.host) or ""
+    pids = {str(client.pid) for client in case.phase.clients}
+    theirs = {name for name, *found in map(str.split, filter(None, fact.split("; "))) if pids & set(found)}
+    every = (one for metric in ("rx_bytes", "tx_bytes") for one in case.observations.over_time(case.phase.name, END, metric))
+    mine = (one for one in every if one.subject.partition("@")[::2] in {(name, way.interface) for name in theirs})
+    return ladder.total(ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in mine) if theirs else None
+
+
 def payload(case: TrialCase) -> float | None:
     """Bytes by the clients' own account, both directions together; None where they give none."""
     return sum(ladder.reported_bytes(case.phase, way) or 0.0 for way in MOVING) or None
+
+
+def arrived(case: TrialCase) -> float | None:
+    """Bytes by the account of the ends that received them where these are the lab's own: a path may drop what was sent."""
+    taken = sum(total.bytes for one in case.phase.servers for total in one.operations if total.operation == "receive")
+    sent = ladder.reported_bytes(case.phase, Direction.SEND) or 0.0
+    whole = payload(case)
+    return whole if whole is None or not case.phase.servers else whole - max(0.0, sent - taken)
 
 
 def stayed(case: TrialCase, way: str, observed: Figures) -> Finding:
@@ -229,7 +251,15 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="path",
-    reads=("fact:target.server.route", "fact:target.server.route_kind", "fact:host.boot", "L3.read", "L4.read"),
+    reads=(
+        "fact:target.server.route",
+        "fact:target.server.route_kind",
+        "fact:host.boot",
+        "L3.read",
+        "L4.read",
+        "end_network.rx_bytes",
+        "line.delivered_bytes",
+    ),
     applies=applies,
     check=check,
     about=About.EACH_LOAD_HOST_WITH_TARGET,

@@ -4,6 +4,7 @@ FIEMAP marks extents as encoded if they hold other bytes than the file (mostly c
 If more than `encoded_share` is encoded, the rule compares the requested bytes with the bytes of the file system's device; more
 than `ratio` fails.
 - A device claim is invalid and bounded by the device's share. Data of a declared ratio (`compressible`) only qualify.
+- A claim of stable media for a write is qualified and bounded by it; a declared ratio is a note. Other claims: a note.
 - Not encoded, but knobs or arguments of dd or fio give zeros, duplicates or compressible data: a note, since layers below may
   reduce them.
 - Extents or device bytes unknown, or too much I/O of other processes: unverified.
@@ -19,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Direction, Finding, Meaning, Scope, Series, Severity, Span, State
+from assay.records import Direction, Durability, Finding, Meaning, Scope, Series, Severity, Span, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import at_most, found, knob
 
@@ -143,12 +144,21 @@ def reduced(case: TrialCase, requested: float, step: ladder.LadderStep, observed
         case,
         State.FAIL,
         f"{sizes} ({stored} of the files encoded): the device ran at {part} of this rate at most.",
-        severity=Severity.QUALIFIES if declared and rate else Severity.INVALIDATES,
+        severity=severity(case, declared=declared and rate is not None),
+        part=RULE.part if case.claim.tier is Tier.DEVICE else "durability",
         observed=observed,
         bound=rate,
         relabel=f"{case.measure.operation.replace('_', ' ')} of compressed data: file system compression, not the device",
         detail=f"stored in {part} of their size",
     )
+
+
+def severity(case: TrialCase, *, declared: bool) -> Severity:
+    """A device claim is wrong; what reached stable media are fewer bytes than were written; a declared ratio is meant."""
+    if case.claim.tier is Tier.DEVICE:
+        return Severity.QUALIFIES if declared else Severity.INVALIDATES
+    media = case.claim.durability is Durability.STABLE_MEDIA and case.direction is Direction.WRITE
+    return Severity.QUALIFIES if media and not declared else Severity.NOTES
 
 
 RULE = Rule(

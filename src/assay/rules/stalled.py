@@ -85,7 +85,8 @@ def silent(case: TrialCase, window: Window, silence: Silence) -> Finding:
         severity=Severity.QUALIFIES if counts else Severity.NOTES,
         observed={"unfinished": float(silence.count), "silent_share": share, "waited_ns": float(silence.longest_ns)},
         bound=bound(case, window, silence) if counts else None,
-        relabel=f"{cause} since {since}",
+        relabel=cause,
+        detail=f"since {since}",
     )
 
 
@@ -143,7 +144,8 @@ def paused(case: TrialCase, window: Window) -> Finding:
         f"{none} for {pause} from {at} on{', to the end' if is_last else ''}; that time is in the figure.",
         severity=Severity.NOTES,
         observed=observed,
-        relabel=f"{none[:1].lower()}{none[1:]} from {at} on" if is_last else f"a pause of {pause} from {at} on",
+        relabel=f"{none[:1].lower()}{none[1:]} to the end" if is_last else "a pause without a completed operation",
+        detail=f"{pause} from {at} on",
     )
 
 
@@ -163,7 +165,8 @@ def overrun(case: TrialCase, window: Window) -> Finding | None:
         f"The last {case.measure.operation} ended {late} after its time of {asked} was over; that time is in the figure.",
         severity=Severity.NOTES,
         observed={"late_ns": float(late_ns), "asked_ns": float(asked_ns)},
-        relabel=f"the last {case.measure.operation} ended {late} after its time",
+        relabel=f"the last {case.measure.operation} ended after its time",
+        detail=f"{late} after {asked}",
     )
 
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.measures import coherence, latency
+from assay.measures import coherence, connections, latency
 from assay.measures.drill import DRILL_UNITS
 from assay.measures.figures import PERCENTILES, flushing_ns
 from assay.measures.windows import Window, scheduled
@@ -90,27 +90,22 @@ def certain_overlap(spans: Sequence[tuple[int, int]], errors: Sequence[int]) -> 
 
 def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: dict[str, float]) -> Finding:
     """The clients overlap: a pass, or a note if some clients did far less."""
-    fair = fairness(rates)
+    fair = connections.jains_index(rates)
     overlapped = f"All {len(rates)} clients overlapped for {measures.percent(overlap)} of the time"
     observed = {**observed, "fairness": fair}
     if fair >= case.thresholds["fairness"]:
         return found(RULE, case, State.PASS, f"{overlapped}.", observed=observed)
-    slowest = measures.percent(min(rates) / max(rates))
+    slowest, clients = measures.percent(min(rates) / max(rates)), measures.client_operations(case.phase, case.measure.operation)
+    client = clients[rates.index(min(rates))][0]
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{overlapped}, but unequally: the slowest did {slowest} of the fastest"
+        f"{overlapped}, but unequally: client {client.index} on {client.host} did {slowest} of the fastest"
         f" (Jain's index {fair:.2f}, limit {case.thresholds['fairness']:g}).",
         severity=Severity.NOTES,
         observed=observed,
     )
-
-
-def fairness(rates: Sequence[float]) -> float:
-    """Jain's index: 1 where all have the same, 1/n where one of n has all."""
-    squares = sum(rate * rate for rate in rates)
-    return sum(rates) ** 2 / (len(rates) * squares) if squares else 1.0
 
 
 def concerns(case: TrialCase, client: Client) -> bool:

@@ -58,6 +58,11 @@ def check(case: TrialCase) -> Finding:
     losses = [one for host in hosts_of(case) if (one := losses_of(case, host)) is not None]
     if not losses:
         return unseen(case)
+    if (case.phase.end_ns - case.phase.start_ns) / 1e9 < case.thresholds["seconds"]:
+        statement = "CPU contention unknown: the phase was too short for shares of its time."
+        return found(
+            RULE, case, State.UNVERIFIED, statement, observed={"seconds": (case.phase.end_ns - case.phase.start_ns) / 1e9}
+        )
     worst = max(losses, key=lambda one: one.lost)
     found_effect = noise.effect(case, worst.lost)
     if found_effect.state is State.PASS and any(is_unwatched(case, one.host) for one in losses):

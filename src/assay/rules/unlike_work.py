@@ -56,8 +56,9 @@ def check(case: ComparisonCase) -> Finding:
 
 
 def measured_phases(case: ComparisonCase) -> list[list[Phase]]:
-    """The phases of the runs that count, arm by arm."""
-    kept = ([run for run, _ in arm if run.id not in case.comparison.excluded] for arm in case.arms)
+    """The phases of the runs that count, arm by arm; of all runs where none counts."""
+    excluded = case.comparison.excluded
+    kept = ([run for run, _ in arm if run.id not in excluded] or [run for run, _ in arm] for arm in case.arms)
     return [[phase for run in runs if (phase := measures.phase_of(run, case.measure)) is not None] for runs in kept]
 
 
@@ -139,8 +140,8 @@ RULE = Rule(
     "lower CPU share, too.",
     alternatives=(
         (
-            "A system that charges by the operation (a cloud disk, an object store) has a limit of operations: there the rate of "
-            "operations of one size is the question."
+            "A system that charges by the operation (a cloud disk, an object store) has a limit of operations. Compare it at one "
+            "size."
         ),
     ),
     advice="Compare what both arms have in common: `bytes_per_s` and `cpu_ns_per_gb`, or `cpu_ns_per_op` where each operation "

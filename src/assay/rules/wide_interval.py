@@ -27,20 +27,52 @@ def check(case: ComparisonCase) -> Finding:
         observed = {"runs": ratio.n if ratio else 0}
         text = without_interval(case.comparison)
         short = "no interval" if case.comparison.has_zero else "too few runs"
-        return found(RULE, case, State.FAIL, text, observed=observed, threshold=threshold, short=short)
+        advice = RULE.advice if ratio is None else enough(least, ratio.n)
+        return found(RULE, case, State.FAIL, text, observed=observed, threshold=threshold, short=short, advice=advice or "")
     half = half_width(ratio.low, ratio.high)
     decided = case.comparison.conclusion is not Conclusion.UNDECIDED
     wide, few = half > allowed and not decided, ratio.n < least
+    repeats = needed(ratio, allowed) if wide else least
     decides = f" It decides all the same: {case.comparison.conclusion}." if decided and half > allowed and not few else ""
     return found(
         RULE,
         case,
         State.FAIL if wide or few else State.PASS,
-        in_words(ratio, half, allowed, least) + decides,
-        observed={"runs": ratio.n, "half_width_share": half},
+        (in_words(ratio, half, allowed, least) if wide or not few else few_runs(ratio, least)) + decides,
+        observed={"runs": ratio.n, "half_width_share": half, "repeats": repeats},
         threshold=threshold,
         bound=contrasts.interval_of(case.comparison) if wide or few else None,
+        short="interval too wide" if wide else "too few runs",
+        advice=enough(repeats, ratio.n),
     )
+
+
+def needed(ratio: Estimate, allowed: float) -> int | None:
+    """How many pairs make the interval as narrow as allowed, by the spread of these; None of methods without a spread."""
+    from assay.statistics.intervals import spread_of, values_within  # a watched command needs none of it
+
+    if ratio.low is None or ratio.high is None or ratio.low <= 0:
+        return None
+    spread = spread_of(math.log(ratio.high / ratio.low) / 2, ratio.n)
+    return values_within(math.log1p(allowed), spread)
+
+
+def enough(repeats: int | None, now: int) -> str:
+    """What to do: how many repeats there must be."""
+    if repeats is None:
+        return RULE.advice or ""
+    if repeats > MOST_REPEATS:
+        return f"Check noise (N02) and leftovers (W07): with this spread more than {MOST_REPEATS:,} repeats are needed."
+    noise = " If the spread itself is the problem, check noise (N02) and leftovers of the previous trial (W07)."
+    return f"Use `repeats = {repeats:,}` ({now} now).{noise}"
+
+
+MOST_REPEATS = 10_000
+
+
+def few_runs(ratio: Estimate, least: int) -> str:
+    """The finding where nothing but runs is missing."""
+    return f"{ratio.n} runs per arm (use at least {least})."
 
 
 def without_interval(comparison: Comparison) -> str:
@@ -80,8 +112,7 @@ RULE = Rule(
         "Latencies with long pauses have heavy tails. A median or a lower percentile has a narrower interval.",
         "The spread comes from a level that is repeated too rarely (layout, boot). More runs of one layout do not narrow it.",
     ),
-    advice="Add repeats: `assay plan` gives the number for this spread. If the spread itself is the problem, check noise (N02) "
-    "and leftovers of the previous trial (W07).",
+    advice="Add repeats. If the spread itself is the problem, check noise (N02) and leftovers of the previous trial (W07).",
     ask="ask for more digits, and for the spread of repeated runs",
     sources=(
         "Kalibera and Jones, ISMM 2013: Rigorous benchmarking in reasonable time",

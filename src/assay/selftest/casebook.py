@@ -34,10 +34,11 @@ from assay.terminal.output import Row, deliver, table
 
 VERB = "selftest-casebook"
 LIMIT_S = 120.0
-ANSWERING = ("stat", "check", "load", "run", "import", "compare")
+ANSWERING = ("stat", "check", "load", "run", "import", "audit", "compare")
 """The verbs whose answer is judged; of several the last."""
 HEADER = ("case", "lie", "verdict", "twin", "verdict", "s")
 NOISE = "N"
+KINDS = ((False, "of commands"), (True, "of posted figures"))
 SINGLE_RUN = re.compile(r"assay: run [0-9]+ of ")
 UNDECIDED = (State.PASS, State.NOT_APPLICABLE)
 
@@ -64,10 +65,17 @@ class Answer:
     findings: tuple[Mapping[str, Any], ...]
 
     def names(self, expected: Expected) -> bool:
-        """Whether the cause is named: no rule of it passes, and every word of it is there."""
-        spoke = {one["rule"] for one in self.findings if one["state"] not in UNDECIDED}
+        """Whether the cause is named: no rule of it passes, and every word of it is there. A note may name it, too."""
+        return self._names(expected, {one["rule"] for one in self.findings if one["state"] not in UNDECIDED})
+
+    def accuses(self, expected: Expected) -> bool:
+        """Whether the cause is held against it: its rules fail, and are no notes."""
+        failed = (one for one in self.findings if one["state"] == State.FAIL and one["severity"] != Severity.NOTES)
+        return self._names(expected, {one["rule"] for one in failed})
+
+    def _names(self, expected: Expected, spoke: set[str]) -> bool:
         text = " ".join(self.text.split()).lower()
-        return expected.rules <= spoke and all(word.lower() in text for word in expected.words)
+        return all(group & spoke for group in expected.rules) and all(word.lower() in text for word in expected.words)
 
     @property
     def accusing(self) -> tuple[str, ...]:
@@ -217,7 +225,7 @@ def of_twin(expected: Expected, found: Answer | str) -> Outcome:
     if isinstance(found, str):
         return Outcome(side=Side.NOT_JUDGED, why=found)
     against = found.accusing
-    if against or found.names(expected):
+    if against or found.accuses(expected):
         return Outcome(side=Side.ACCUSED, state=found.state, why=against[0] if against else beginning(found.text))
     if found.state is VerdictState.UNVERIFIED and any(one["state"] == State.UNVERIFIED for one in found.findings):
         return Outcome(side=Side.UNVERIFIED, state=found.state, why=beginning(found.text))
@@ -255,6 +263,11 @@ class Results:
         """Of the twins that were judged."""
         return proportion(self.count(Side.ACCUSED), self.count(Side.ACCUSED, Side.CLEARED, Side.UNVERIFIED))
 
+    def hits_of(self, *, posted: bool) -> Proportion:
+        """The same of figures that were posted, which arithmetic judges; or of commands that were run again."""
+        lies = [one.lie.side for one in self.cases if one.lie is not None and one.page.is_posted is posted]
+        return proportion(lies.count(Side.HIT), sum(one in (Side.HIT, Side.HALF, Side.MISS) for one in lies))
+
     @property
     def called_sound(self) -> int:
         """Lies that were called SOUND or BOUNDED."""
@@ -274,8 +287,9 @@ def summary(results: Results) -> str:
         return "no case was judged" + ("" if results.complete else "; interrupted before the first case finished")
     missed = f"{results.count(Side.HALF)} half, {results.count(Side.MISS)} missed, {results.called_sound} called sound"
     twin_limits = f" (95 % CI {interval(twins)})" if twins.of else ""
+    split = ", ".join(f"{of(results.hits_of(posted=posted))} {what}" for posted, what in KINDS)
     parts = [
-        f"{of(lies)} public lies named with their cause (95 % CI {interval(lies)}), {missed}",
+        f"{of(lies)} public lies named with their cause (95 % CI {interval(lies)}; {split}), {missed}",
         f"{of(twins)} sound twins accused{twin_limits}, {results.count(Side.UNVERIFIED)} unverified",
         f"{results.count(Side.NOT_JUDGED)} sides not judged",
         f"{len(results.skipped)} cases skipped",
@@ -328,6 +342,8 @@ def plain(results: Results) -> dict[str, Any]:
             "called_sound": results.called_sound,
             "hits_low": lies.low,
             "hits_high": lies.high,
+            "of_commands": [results.hits_of(posted=False).happened, results.hits_of(posted=False).of],
+            "of_posted_figures": [results.hits_of(posted=True).happened, results.hits_of(posted=True).of],
         },
         "twins": {
             "accused": twins.happened,

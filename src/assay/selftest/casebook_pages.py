@@ -28,8 +28,8 @@ class Expected:
 
     states: frozenset[VerdictState]
     """Any of these; empty where a command has no claim and so no verdict: then every one but SOUND and BOUNDED."""
-    rules: frozenset[str]
-    """None of these passes. Rules and words name the cause; one at least is there."""
+    rules: tuple[frozenset[str], ...]
+    """Of each of these groups one does not pass. Rules and words name the cause; one at least is there."""
     words: tuple[str, ...]
     """All of these are in the answer, in any case of letters."""
 
@@ -48,6 +48,11 @@ class Page:
     setup: str
     lie: str
     twin: str | None
+
+    @property
+    def is_posted(self) -> bool:
+        """Whether it is a figure without a run, which arithmetic judges."""
+        return "assay check" in self.lie
 
 
 def pages(names: str | None = None) -> tuple[Page, ...]:
@@ -94,10 +99,11 @@ def mistakes(text: str, items: dict[str, str], blocks: dict[str, str]) -> Iterat
 
 
 def expected(text: str) -> Expected:
-    """`INVALID or TAINTED, T06, "never written"`."""
+    """`INVALID or TAINTED, T06 or T03, "never written"`."""
     outside = re.sub(r'"[^"]*"', "", text)
+    groups = (frozenset(re.findall(r"\b[A-Z][0-9]{2}[a-z]?\b", part)) for part in outside.split(","))
     return Expected(
         states=frozenset(state for state in VerdictState if re.search(rf"\b{state}\b", outside)),
-        rules=frozenset(re.findall(r"\b[A-Z][0-9]{2}[a-z]?\b", outside)),
+        rules=tuple(group for group in groups if group),
         words=tuple(re.findall(r'"([^"]*)"', text)),
     )

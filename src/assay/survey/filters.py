@@ -12,13 +12,14 @@ from os import stat_result
 from assay import units
 from assay.frozen import dataclass
 from assay.survey import bands
+from assay.terminal.printable import printable as escaped
 from assay.units import Unit
 
 
 def printable(path: str) -> str:
     """Return a path with escapes for bytes that are no UTF-8 and for control characters, which could steer a terminal."""
     text = os.fsencode(path).decode(errors="backslashreplace")
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return escaped(text)
 
 
 class FileTime(StrEnum):

@@ -19,6 +19,7 @@ from typing import TextIO
 
 from assay.errors import AssayError
 from assay.frozen import dataclass
+from assay.terminal.printable import printable
 
 STANDARD_OUTPUT = "-"
 OUTPUT = "standard output"
@@ -207,9 +208,10 @@ class Row:
 def table(header: Sequence[str], rows: Sequence[Row], right: Iterable[int] = (), width: int | None = None) -> str:
     """Aligned lines; the columns in `right` are aligned to the right. Width is that of the terminal.
 
-    A table that is wider than the terminal has several lines for each row, and the same ones for its head.
+    A table that is wider than the terminal has several lines for each row, and the same ones for its head. What could steer the
+    terminal is escaped: cells come from anywhere.
     """
-    lines = [tuple(header), *(row.cells for row in rows)]
+    lines = [tuple(header), *(tuple(map(printable, row.cells)) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     known = width or columns(sys.stdout)
     room = known or USUAL

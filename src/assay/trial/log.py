@@ -46,6 +46,10 @@ class Log:
     """T of the first phase by our clock."""
     outcome: Outcome = Outcome.FINISHED
     errors: list[str] = field(default_factory=list)
+    late: bool = False
+    """Whether it is partial since clients started late."""
+    otherwise: bool = False
+    """Whether anything else went wrong."""
     places: list[Place] = field(default_factory=list)
     phases: list[Phase] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
@@ -71,6 +75,8 @@ class Log:
         self.histograms += performed.histograms
         for one in performed.phase.hosts:
             self._compare_clocks(one)
+        self.late |= performed.started_late
+        self.otherwise |= performed.outcome is not Outcome.FINISHED and not performed.started_late
         self.end(performed.outcome, performed.error)
 
     def _add(self, evidence: Evidence) -> None:
@@ -91,6 +97,7 @@ class Log:
 
     def fail(self, error: Exception) -> None:
         """Note an error that ended the trial. One that is none of ours tells where it came from."""
+        self.otherwise = True
         self.end(Outcome.FAILED, in_words(error))
 
     def interrupt(self) -> None:
@@ -117,6 +124,7 @@ class Log:
             phases=tuple(self.phases),
             versions=dict(self.versions),
             error="; ".join(dict.fromkeys(self.errors)) or None,
+            started_late=self.outcome is Outcome.PARTIAL and self.late and not self.otherwise,
         )
 
     def observations(self) -> Observations:

@@ -25,6 +25,8 @@ class Performed:
     outcome: Outcome
     error: str | None
     missing: tuple[Missing, ...] = ()
+    started_late: bool = False
+    """Whether it is partial since a client started late, and for nothing else: it waited for a CPU or for a message."""
 
 
 @dataclass(frozen=True, kw_only=True)

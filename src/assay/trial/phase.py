@@ -221,6 +221,7 @@ def _conclude(bench: Bench, job: Job, parts: tuple[Watchers, Events], course: Ph
     gathered = [_harvest(bench, job, client, course) for client in sorted(rendezvous.results)]
     state, error = judge(rendezvous.results, rendezvous.failures, rendezvous.lost)
     flaws = (*rendezvous.late.values(), *events.failures)
+    late = state is Outcome.FINISHED and bool(rendezvous.late) and not events.failures
     if flaws and state is Outcome.FINISHED:
         state, error = Outcome.PARTIAL, "; ".join(flaws)
     values = reported(job.workload, job.spec.knobs, rendezvous.results) if state is Outcome.FINISHED else {}
@@ -238,6 +239,7 @@ def _conclude(bench: Bench, job: Job, parts: tuple[Watchers, Events], course: Ph
         histograms=tuple(histogram for one in gathered for histogram in one.histograms),
         outcome=state,
         error=None if error is None else f"phase {job.name}: {error}",
+        started_late=late,
         missing=tuple(one for name, refusal in refusals.items() for one in missing_on(name, job.name, {"cache.cold": refusal})),
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from assay import catalogue, sampler
 from assay.catalogue import Host, Observer, Setting, Undo
 from assay.errors import Obstacle, ObstacleErrors, TrialError
-from assay.records import Experiment, Fact, FactClass, Observations, Run, TargetSpec, Trial, When
+from assay.records import Experiment, Fact, FactClass, Observations, Run, TargetSpec, Trial, Value, When
 from assay.trial import obstacles
 from assay.trial.attempt import Attempt, OnProgress, live
 from assay.trial.fleet import Station, each
@@ -117,22 +117,22 @@ class TrialRunner:
         found = each(tuple(every.values()), lambda one: sampler.roll_call(one.host, one.observers))
         for name, (present, missing) in found.items():
             every[name] = replace(every[name], observers=present)
-            if name in self._taking_part():
+            if name in self._taking_part(log.trial.levels):
                 log.add_missing(name, missing)
-        log.facts += self._addresses()
+        log.facts += self._addresses(self._taking_part(log.trial.levels))
         return every
 
-    def _addresses(self) -> Iterator[Fact]:
-        """Where each far host was reached, which is no part of the experiment."""
+    def _addresses(self, taking_part: frozenset[str]) -> Iterator[Fact]:
+        """Where each far host of a trial was reached, which is no part of the experiment."""
         for spec in self.experiment.hosts:
-            if spec.name in self.far and spec.address is not None:
+            if spec.name in self.far and spec.name in taking_part and spec.address is not None:
                 yield Fact(
                     host=spec.name, when=When.BEFORE, key="host.address", value=spec.address, fact_class=FactClass.IDENTITY
                 )
 
-    def _taking_part(self) -> frozenset[str]:
-        """The hosts that load, a target or a server's node is on."""
-        load = {name for spec in self.experiment.workloads for name in self.experiment.load_hosts(spec, {})}
+    def _taking_part(self, levels: Mapping[str, Value]) -> frozenset[str]:
+        """The hosts that load at these levels, and those of the targets."""
+        load = {name for spec in self.experiment.workloads for name in self.experiment.load_hosts(spec, levels)}
         return frozenset(load | {spec.host for spec in self.experiment.used_targets()})
 
     def remove(self) -> None:

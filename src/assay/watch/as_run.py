@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from assay.evidence import ladder
 from assay.evidence.reports import reported_readings
 from assay.evidence.rungs import DEVICES
 from assay.evidence.snapshots import Origin, gauge
+from assay.evidence.words import names_another
 from assay.frozen import dataclass
 from assay.records import (
     ABSOLUTE,
@@ -171,6 +173,8 @@ def printed(reported: Reported) -> dict[str, float]:
 def experiment_of(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...], *, counted: bool) -> Experiment:
     """Return the command as an experiment: one target, one workload, no factor that varies."""
     knobs: dict[str, Value] = {"argv": watched.argv, "parse": reported.tool if reported else OBSERVED}
+    if reports.asks_direct(watched.argv):
+        knobs["asks_direct"] = True
     if not counted:
         knobs["calls"] = UNCOUNTED
     return Experiment(
@@ -236,7 +240,7 @@ def may_cross_network(watched: Watched, phase: Phase) -> bool:
     """Return whether data may have passed an interface: by a place, a connection, what is measured, an address in the words."""
     remote = any(place.server is not None or not (place.devices or place.filesystem in LOCAL) for place in used_places(watched))
     measured = any(not direction.of_storage for direction in phase.directions.values())
-    return remote or measured or watched.is_connected or any(reports.REMOTE.search(word) for word in watched.argv[1:])
+    return remote or measured or watched.is_connected or names_another(watched.argv)
 
 
 def used_places(watched: Watched) -> tuple[Place, ...]:
@@ -288,11 +292,13 @@ def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Obser
 
 
 def added(watched: Watched) -> Iterator[Series]:
-    """Dirty pages at the end of files that no observer looked at, and what was dirtied and thrown away."""
+    """Dirty pages at the end of files that no observer looked at, pages of written ones, what was dirtied and thrown away."""
     known = {one.subject for one in watched.observations.over_time(PHASE, "page_cache", "dirty_bytes")}
     for one in watched.files:
         if one.written and one.dirty_bytes is not None and f"path:{one.path}" not in known:
             yield gauge(PAGES, f"path:{one.path}", "dirty_bytes", "bytes", [(watched.elapsed_ns, one.dirty_bytes)])
+        if one.written and one.cached_after_bytes is not None:
+            yield gauge(PAGES, f"path:{one.path}", ladder.HELD, "bytes", [(watched.elapsed_ns, one.cached_after_bytes)])
     if watched.account is not None and watched.account.beside_data_read_bytes:
         doubtful = [(watched.elapsed_ns, watched.account.beside_data_read_bytes)]
         yield gauge(PROCESS, ABSOLUTE, "doubtful_read_bytes", "bytes", doubtful)

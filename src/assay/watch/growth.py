@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.hosts import filesystem_semantics
+from assay.hosts import extents
 from assay.records import FileGrowth, OpenedFile
 from assay.watch.files import Before, Identity, identity
 
@@ -33,7 +33,7 @@ def _growth(
         return
     size, former = now[3], sizes.get(now[:2])
     is_named_anew = path in names and names[path] is None
-    born = None if former is not None else filesystem_semantics.born_ns(path)
+    born = None if former is not None else extents.born_ns(path)
     is_new = born is not None and born >= since_ns - TICK_NS
     if is_named_anew and not is_new and (former is not None or born is not None):
         yield FileGrowth(path=path, bytes=size, linked_bytes=size)
@@ -43,7 +43,7 @@ def _growth(
 
 def _of_extents(path: str, longer: int) -> FileGrowth:
     try:
-        empty = filesystem_semantics.empty(path)
+        empty = extents.empty(path)
     except OSError:
         return FileGrowth(path=path, bytes=longer)
     return FileGrowth(

@@ -11,7 +11,6 @@ import contextlib
 import os
 import posixpath
 import re
-import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -127,8 +126,14 @@ def _programs(argv: tuple[str, ...], directory: str) -> frozenset[str]:
     first = [command[0] for command in reports.commands(argv) if command]
     if first[:1] != list(argv[:1]):
         first += argv[:1]
-    found = (shutil.which(posixpath.join(directory, word) if "/" in word else word) for word in first)
-    return frozenset(os.path.realpath(path) for path in found if path is not None)
+    return frozenset(os.path.realpath(path) for word in first for path in _places(word, directory))
+
+
+def _places(word: str, directory: str) -> Iterator[str]:
+    """Yield where a program is that is called by this word."""
+    places = [directory] if "/" in word else os.get_exec_path()
+    found = (posixpath.join(place, word) for place in places)
+    yield from [path for path in found if os.path.isfile(path) and os.access(path, os.X_OK)][:1]  # noqa: PTH113 - many of them
 
 
 def _libraries() -> Iterator[str]:

@@ -12,6 +12,7 @@ from string import digits
 from assay import catalogue
 from assay.catalogue import Parser
 from assay.errors import EvidenceError
+from assay.evidence.words import has_pipes, names_another, script_of
 from assay.frozen import dataclass, field
 from assay.records import Direction, OtherKinds, Rung, Tier, TreeAccount, Value, Watched
 from assay.records.watched import Lived
@@ -117,10 +118,6 @@ def grown_bytes(watched: Watched, account: TreeAccount) -> int:
     return empty if empty >= LEAST_BYTES and empty > written_bytes(watched, account) else 0
 
 
-REMOTE = re.compile(r"(?:^|\s)(?:[a-z0-9+]+://|(?:[\w.-]+@)?[\w.-]{2,}:\S|//[\w.-]+/)")
-"""An address of another machine, as a word of a command: a URL, `host:path`, `//host/share`."""
-
-
 COPIERS = frozenset({"dd", "hyperfine", "rsync", "scp_sftp", "tar", "time_output"})
 """Parsers of tools that move data rather than measure many small requests."""
 
@@ -132,13 +129,7 @@ def counts_sockets(argv: Sequence[str]) -> bool:
 
 def may_receive(watched: Watched) -> bool:
     """Return whether bytes may have come through a socket: by one that was seen, or an address in the words."""
-    return watched.holds_socket or any(REMOTE.search(word) for word in watched.argv[1:])
-
-
-def has_pipes(argv: Sequence[str]) -> bool:
-    """Return whether processes of the command write to each other, as far as its words tell: that is no reading of files."""
-    script = script_of(argv)
-    return script is not None and "|" in script.replace("||", "")
+    return watched.holds_socket or names_another(watched.argv)
 
 
 def are_counted(watched: Watched, *, fed: bool = False) -> bool:
@@ -165,7 +156,6 @@ def of_devices(watched: Watched, seconds: float) -> Iterator[tuple[str, float]]:
             yield f"{side}.bytes_per_s", amount / seconds
 
 
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
 WRAPPERS = frozenset(
     (
         *("sudo", "env", "nice", "ionice", "chrt", "timeout", "taskset", "numactl", "stdbuf", "time", "strace", "eatmydata"),
@@ -302,12 +292,17 @@ def sent_to(command: Sequence[str]) -> str | None:
 
 
 def likely(argv: Sequence[str]) -> tuple[str, ...]:
-    """Return the parsers of whose name a part stands in the words: only these are worth their import.
+    """Return the parsers of whose name a part, or one of whose programs, stands in the words: only these are worth their import.
 
     A number at the end is a version of the tool, which its program need not name: `iperf` of iperf2.
     """
     words = " ".join(argv).lower()
-    return tuple(name for name in catalogue.names("parsers") if any(part.rstrip(digits) in words for part in name.split("_")))
+    return tuple(
+        name
+        for name in catalogue.names("parsers")
+        if any(part.rstrip(digits) in words for part in name.split("_"))
+        or any(program.lower() in words for program in catalogue.programs_of(name))
+    )
 
 
 def tools(argv: Sequence[str]) -> Iterator[tuple[Parser, tuple[str, ...]]]:
@@ -322,6 +317,22 @@ def tools(argv: Sequence[str]) -> Iterator[tuple[Parser, tuple[str, ...]]]:
             at = next((at for at, word in enumerate(one) if posixpath.basename(word) in names), len(one))
             if at < min(PROGRAM_WORDS, len(one)) or (at < len(one) and posixpath.basename(one[0]) in WRAPPERS):
                 yield parser, one
+
+
+def uses(argv: Sequence[str], words: str) -> bool:
+    """Return whether a command has an argument, also as two words or as one of several values."""
+    name, equals, value = words.partition("=")
+    at = [place for place, word in enumerate(argv) if word.partition("=")[0] == name]
+    if not equals:
+        return bool(at)
+    given = (argv[place].partition("=")[2] or (argv[place + 1] if place + 1 < len(argv) else "") for place in at)
+    return any(value in one.split(",") for one in given)
+
+
+def asks_direct(argv: Sequence[str]) -> bool:
+    """Return whether the tools were told to read past the page cache."""
+    found = [(parser.direct, one) for parser, one in tools(argv) if parser.direct]
+    return bool(found) and all(uses(one, words) for words, one in found)
 
 
 def presumed(argv: Sequence[str]) -> tuple[str, Tier] | None:
@@ -356,12 +367,3 @@ def commands(argv: Sequence[str]) -> Iterator[tuple[str, ...]]:
             words = [] if set(word) <= SEPARATORS else [*words, word]
     if words:
         yield tuple(words)
-
-
-def script_of(argv: Sequence[str]) -> str | None:
-    """Return what stands behind `sh -c` (also `bash -ec`); None where no shell is given a script."""
-    for at, word in enumerate(argv[:-1]):
-        shell = at > 0 and any(posixpath.basename(before) in SHELLS for before in argv[:at])
-        if shell and word.startswith("-") and not word.startswith("--") and word.endswith("c"):
-            return argv[at + 1]
-    return None

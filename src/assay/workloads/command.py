@@ -92,6 +92,15 @@ def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
     return {"read": figure, "write": figure} if direction == "both" else {direction: figure}
 
 
+def lacks(knobs: Mapping[str, Value]) -> Mapping[str, str]:
+    """Return the figures of bytes where none are read from the output."""
+    how = str(knobs.get("parse") or "elapsed")
+    if how not in ("elapsed", "regex"):
+        return {}
+    why = f"parse = {how} gives {_figure(knobs)} and no bytes"
+    return {name: why for name in ("bytes", "bytes_per_s", "synced_bytes_per_s") if name != _figure(knobs)}
+
+
 def phases(order: Order) -> tuple[PhasePlan, ...]:
     """Return one phase in which every client runs the command."""
     knobs, names = order.knobs, tuple(operations(order.knobs))
@@ -252,6 +261,7 @@ WORKLOAD = Workload(
     ),
     accepts=(EndpointKind.DIRECTORY, EndpointKind.SOCKET, EndpointKind.URL),
     operations=operations,
+    lacks=lacks,
     phases=phases,
     check=check,
     engine="command",

@@ -1,107 +1,78 @@
-//! Files of libpcap: both byte orders, microseconds and nanoseconds.
+//! Files of libpcap: both byte orders, microseconds and nanoseconds, and the longer records of old Linux systems.
 
-use super::{CHUNK, Ended, Receiver};
-use crate::packet::{Frame, Link};
-use pcap_parser::traits::PcapReaderIterator;
-use pcap_parser::{LegacyPcapReader, PcapBlockOwned, PcapError};
-use std::io::Read;
+use super::{Parsed, SECOND_NS, Span};
+use crate::packet::Link;
 
+const HEADER: usize = 24;
 /// Bytes of a frame that no capture has more of, unless its own limit is higher.
 const MOST_BYTES: u32 = 262_144;
 /// The lower half of the link type; above are flags.
 const LINK_TYPE: u32 = 0xffff;
 
-/// Reads all frames, so many bytes at once; more for a frame that is larger, up to the usual number.
-pub fn read(
-    source: &mut (impl Read + Send),
-    chunk: usize,
-    receiver: &mut dyn Receiver,
-) -> (u64, Ended) {
-    let Ok(mut reader) = LegacyPcapReader::new(chunk, source) else {
-        return (0, Ended::Cut { at_byte: 0 });
-    };
-    let (mut file, mut capacity) = (File::default(), chunk);
-    let ended = loop {
-        let at_byte = reader.consumed() as u64;
-        match reader.next() {
-            Ok((size, block)) => {
-                if !file.block(&block, receiver) {
-                    break Ended::Damaged { at_byte };
-                }
-                reader.consume(size);
-            }
-            Err(PcapError::Eof) => break Ended::Whole,
-            Err(PcapError::Incomplete(_)) => {
-                if reader.refill().is_err() {
-                    break Ended::Cut { at_byte };
-                }
-            }
-            Err(PcapError::BufferTooSmall) if capacity < CHUNK => {
-                capacity = CHUNK;
-                reader.grow(capacity);
-            }
-            Err(PcapError::UnexpectedEof) => {
-                let whole = reader.data().is_empty();
-                break if whole {
-                    Ended::Whole
-                } else {
-                    Ended::Cut { at_byte }
-                };
-            }
-            Err(_) => break Ended::Damaged { at_byte },
-        }
-    };
-    (file.frames, ended)
-}
-
-struct File {
+/// What the header of the file says of its frames.
+pub struct Legacy {
+    big_endian: bool,
     link: Link,
     unit_ns: u64,
     most_bytes: u32,
-    frames: u64,
+    /// Bytes before a frame.
+    record: usize,
 }
 
-impl Default for File {
-    fn default() -> Self {
-        Self {
-            link: Link::Unknown(0),
-            unit_ns: 1000,
-            most_bytes: MOST_BYTES,
-            frames: 0,
+impl Legacy {
+    /// Reads the header, and how long it is; None where the file ends in it.
+    pub fn begin(data: &[u8]) -> Option<(Self, usize)> {
+        let header: &[u8; HEADER] = data.first_chunk()?;
+        let big_endian = header[0] == 0xa1;
+        let word = |at| word(header, at, big_endian);
+        let made = Self {
+            big_endian,
+            link: Link::of(word(20) & LINK_TYPE),
+            unit_ns: if word(0) == 0xa1b2_3c4d { 1 } else { 1000 },
+            most_bytes: word(16).max(MOST_BYTES),
+            record: if word(0) == 0xa1b2_cd34 { 24 } else { 16 },
+        };
+        Some((made, HEADER))
+    }
+
+    /// Adds the frames that are there as a whole.
+    pub fn frames(&self, data: &[u8], spans: &mut Vec<Span>) -> Parsed {
+        let mut used = 0;
+        while let Some(head) = data[used..].first_chunk::<16>() {
+            let [seconds, units, captured, wire_bytes] =
+                [0, 4, 8, 12].map(|at| word(head, at, self.big_endian));
+            if captured > self.most_bytes {
+                return Parsed {
+                    used,
+                    damaged: true,
+                };
+            }
+            let (from, length) = (used + self.record, captured as usize);
+            if from + length > data.len() {
+                break;
+            }
+            spans.push(Span {
+                t_ns: u64::from(seconds) * SECOND_NS + u64::from(units) * self.unit_ns,
+                is_timed: true,
+                wire_bytes: wire_bytes.max(captured),
+                link: self.link,
+                from,
+                length,
+            });
+            used = from + length;
+        }
+        Parsed {
+            used,
+            damaged: false,
         }
     }
 }
 
-impl File {
-    /// Takes a block; whether it can be one.
-    fn block(&mut self, block: &PcapBlockOwned<'_>, receiver: &mut dyn Receiver) -> bool {
-        match block {
-            PcapBlockOwned::LegacyHeader(header) => {
-                self.link = Link::of(header.network.0 as u32 & LINK_TYPE);
-                self.unit_ns = if header.is_nanosecond_precision() {
-                    1
-                } else {
-                    1000
-                };
-                self.most_bytes = header.snaplen.max(MOST_BYTES);
-                true
-            }
-            PcapBlockOwned::Legacy(frame) => {
-                if frame.caplen > self.most_bytes {
-                    return false;
-                }
-                self.frames += 1;
-                receiver.frame(&Frame {
-                    link: self.link,
-                    t_ns: u64::from(frame.ts_sec) * 1_000_000_000
-                        + u64::from(frame.ts_usec) * self.unit_ns,
-                    wire_bytes: frame.origlen.max(frame.caplen),
-                    data: frame.data,
-                    unsummed: false,
-                });
-                true
-            }
-            PcapBlockOwned::NG(_) => true,
-        }
+fn word(bytes: &[u8], at: usize, big_endian: bool) -> u32 {
+    let bytes = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+    if big_endian {
+        u32::from_be_bytes(bytes)
+    } else {
+        u32::from_le_bytes(bytes)
     }
 }

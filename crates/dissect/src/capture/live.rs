@@ -5,7 +5,7 @@
 
 use super::missed::Missed;
 use super::{Receiver, reason, snap};
-use crate::packet::{Frame, Link};
+use crate::packet::{At, Frame, Link};
 use serde::Serialize;
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{CStr, CString};
@@ -299,7 +299,7 @@ impl Ring {
         let unsummed = packet.tp_status & libc::TP_STATUS_CSUMNOTREADY != 0;
         receiver.frame(&Frame {
             link: self.link,
-            t_ns,
+            at: At::new(t_ns, true, 0, self.frames),
             wire_bytes: packet.tp_len,
             data,
             unsummed,

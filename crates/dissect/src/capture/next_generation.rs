@@ -1,14 +1,10 @@
 //! Files of pcapng: sections of both byte orders, each with interfaces of their own clock and link layer.
 
-use super::{Ended, MOST_CHUNK, Receiver};
-use crate::packet::{Frame, Link};
-use pcap_parser::traits::PcapReaderIterator;
-use pcap_parser::{
-    Block, InterfaceDescriptionBlock, PcapBlockOwned, PcapError, PcapNGOption, PcapNGReader,
-};
-use std::io::Read;
+use super::{Parsed, SECOND_NS, Span};
+use crate::packet::Link;
+use pcap_parser::pcapng::{parse_block_be, parse_block_le};
+use pcap_parser::{Block, InterfaceDescriptionBlock, PcapNGOption};
 
-const SECOND_NS: u128 = 1_000_000_000;
 /// Frames of an interface that were lost before this frame.
 const DROPPED_BEFORE: u16 = 4;
 /// Frames that the interface, and the system, dropped.
@@ -21,45 +17,6 @@ const UNKNOWN_DROPS: u16 = 0xffff;
 /// Interfaces of a section; more are damage.
 const MOST_INTERFACES: usize = 4096;
 
-/// Reads all frames of all sections, so many bytes at once; more for a block that is larger.
-pub fn read(
-    source: &mut (impl Read + Send),
-    chunk: usize,
-    receiver: &mut dyn Receiver,
-) -> (u64, Ended) {
-    let Ok(mut reader) = PcapNGReader::new(chunk, source) else {
-        return (0, Ended::Cut { at_byte: 0 });
-    };
-    let (mut section, mut capacity) = (Section::default(), chunk);
-    let ended = loop {
-        let at_byte = reader.consumed() as u64;
-        match reader.next() {
-            Ok((size, block)) => {
-                section.block(&block, receiver);
-                reader.consume(size);
-            }
-            Err(PcapError::Eof) => break Ended::Whole,
-            Err(PcapError::Incomplete(_)) => {
-                if reader.refill().is_err() {
-                    break Ended::Cut { at_byte };
-                }
-            }
-            Err(PcapError::BufferTooSmall) if capacity < MOST_CHUNK => {
-                // A length that the file does not have is no reason for more memory.
-                if reader.refill().is_err() || reader.data().len() < capacity {
-                    break section.end(reader.data(), at_byte);
-                }
-                capacity *= 4;
-                reader.grow(capacity);
-            }
-            Err(PcapError::UnexpectedEof) => break section.end(reader.data(), at_byte),
-            Err(_) => break Ended::Damaged { at_byte },
-        }
-    };
-    section.tell_drops(receiver);
-    (section.frames, ended)
-}
-
 struct Interface {
     link: Link,
     units_per_s: u64,
@@ -69,22 +26,56 @@ struct Interface {
     dropped_before: u64,
 }
 
+impl Interface {
+    /// The time of so many units of its clock.
+    fn ns(&self, units: u64) -> u64 {
+        let second_ns = u128::from(SECOND_NS);
+        let ns = u128::from(units) * second_ns / u128::from(self.units_per_s);
+        u64::try_from(ns as i128 + i128::from(self.offset_s) * second_ns as i128).unwrap_or(0)
+    }
+}
+
+/// A file: the section that is being read, and what was before.
 #[derive(Default)]
-struct Section {
+pub struct NextGeneration {
     big_endian: bool,
     interfaces: Vec<Interface>,
     last_ns: u64,
-    frames: u64,
+    /// Frames that sections before this one dropped.
+    dropped: u64,
+    /// Frames of interfaces without a description.
+    pub undescribed: u64,
 }
 
-impl Section {
-    fn block(&mut self, block: &PcapBlockOwned<'_>, receiver: &mut dyn Receiver) {
-        let PcapBlockOwned::NG(block) = block else {
-            return;
-        };
+impl NextGeneration {
+    /// Adds the frames that are there as a whole.
+    pub fn frames(&mut self, data: &[u8], spans: &mut Vec<Span>) -> Parsed {
+        let mut used = 0;
+        loop {
+            let rest = &data[used..];
+            let parsed = if self.big_endian {
+                parse_block_be(rest)
+            } else {
+                parse_block_le(rest)
+            };
+            let damaged = match parsed {
+                Ok((left, block)) => {
+                    self.block(&block, data, spans);
+                    used = data.len() - left.len();
+                    continue;
+                }
+                Err(error) => !error.is_incomplete(),
+            };
+            let damaged = damaged && !rest.is_empty();
+            return Parsed { used, damaged };
+        }
+    }
+
+    fn block(&mut self, block: &Block<'_>, data: &[u8], spans: &mut Vec<Span>) {
+        let at = |part: &[u8]| part.as_ptr() as usize - data.as_ptr() as usize;
         match block {
             Block::SectionHeader(header) => {
-                self.tell_drops(receiver);
+                self.dropped = self.dropped();
                 self.interfaces.clear();
                 self.big_endian = header.big_endian();
             }
@@ -100,62 +91,59 @@ impl Section {
             }
             Block::EnhancedPacket(packet) => {
                 let before = self.number(&packet.options, DROPPED_BEFORE);
-                let data = &packet.data[..packet.data.len().min(packet.caplen as usize)];
+                let length = packet.data.len().min(packet.caplen as usize);
                 let units = (u64::from(packet.ts_high) << 32) | u64::from(packet.ts_low);
-                self.frame(packet.if_id, Some(units), packet.origlen, data, receiver);
+                let span = (at(packet.data), length);
+                self.frame(packet.if_id, Some(units), packet.origlen, span, spans);
                 if let Some(interface) = self.interfaces.get_mut(packet.if_id as usize) {
                     interface.dropped_before += before.unwrap_or(0);
                 }
             }
             Block::SimplePacket(packet) => {
-                self.frame(0, None, packet.origlen, packet.data, receiver);
+                let span = (at(packet.data), packet.data.len());
+                self.frame(0, None, packet.origlen, span, spans);
             }
             Block::Unknown(one) if OBSOLETE.contains(&one.block_type) => {
-                self.obsolete(one.data, receiver);
+                self.obsolete(one.data, at(one.data), spans);
             }
             _ => {}
         }
     }
 
+    /// Adds a frame: its bytes are so many from a place on.
     fn frame(
         &mut self,
         interface: u32,
         units: Option<u64>,
         wire_bytes: u32,
-        data: &[u8],
-        receiver: &mut dyn Receiver,
+        (from, mut length): (usize, usize),
+        spans: &mut Vec<Span>,
     ) {
-        self.frames += 1;
-        let Some(from) = self.interfaces.get(interface as usize) else {
-            receiver.undescribed();
+        let Some(described) = self.interfaces.get(interface as usize) else {
+            self.undescribed += 1;
             return;
         };
-        let data = if units.is_none() {
-            let limit = if from.snap_bytes == 0 {
-                u32::MAX
-            } else {
-                from.snap_bytes
+        if units.is_none() {
+            let limit = match described.snap_bytes {
+                0 => u32::MAX,
+                limit => limit,
             };
-            &data[..data.len().min(wire_bytes.min(limit) as usize)]
-        } else {
-            data
-        };
-        let t_ns = units.map_or(self.last_ns, |units| {
-            let ns = u128::from(units) * SECOND_NS / u128::from(from.units_per_s);
-            u64::try_from(ns as i128 + i128::from(from.offset_s) * SECOND_NS as i128).unwrap_or(0)
-        });
-        self.last_ns = t_ns;
-        let wire_bytes = wire_bytes.max(data.len() as u32);
-        receiver.frame(&Frame {
-            link: from.link,
-            t_ns,
-            wire_bytes,
-            data,
-            unsummed: false,
+            length = length.min(wire_bytes.min(limit) as usize);
+        }
+        if let Some(units) = units {
+            self.last_ns = described.ns(units);
+        }
+        spans.push(Span {
+            t_ns: self.last_ns,
+            is_timed: units.is_some(),
+            wire_bytes: wire_bytes.max(length as u32),
+            link: described.link,
+            from,
+            length,
         });
     }
 
-    fn obsolete(&mut self, body: &[u8], receiver: &mut dyn Receiver) {
+    fn obsolete(&mut self, body: &[u8], from: usize, spans: &mut Vec<Span>) {
         let Some((head, rest)) = body.split_first_chunk::<20>() else {
             return;
         };
@@ -174,14 +162,8 @@ impl Section {
         let (interface, drops) = (half(0), half(2));
         let units = (u64::from(word(4)) << 32) | u64::from(word(8));
         let (captured, wire_bytes) = (word(12) as usize, word(16));
-        let data = &rest[..rest.len().min(captured)];
-        self.frame(
-            u32::from(interface),
-            Some(units),
-            wire_bytes,
-            data,
-            receiver,
-        );
+        let span = (from + 20, rest.len().min(captured));
+        self.frame(interface.into(), Some(units), wire_bytes, span, spans);
         if let Some(from) = self.interfaces.get_mut(usize::from(interface))
             && drops != UNKNOWN_DROPS
         {
@@ -197,14 +179,11 @@ impl Section {
         }
     }
 
-    /// Counts that came with frames and those that came at the end are the same losses.
-    fn tell_drops(&self, receiver: &mut dyn Receiver) {
-        let dropped = self
-            .interfaces
-            .iter()
-            .map(|one| one.dropped.max(one.dropped_before))
-            .sum();
-        receiver.dropped(dropped);
+    /// Frames that were dropped so far: counts that came with frames and those that came at the end are the same losses.
+    pub fn dropped(&self) -> u64 {
+        let each = self.interfaces.iter();
+        let dropped: u64 = each.map(|one| one.dropped.max(one.dropped_before)).sum();
+        self.dropped + dropped
     }
 
     fn number(&self, options: &[PcapNGOption<'_>], code: u16) -> Option<u64> {
@@ -222,15 +201,10 @@ impl Section {
         })
     }
 
-    /// Where a file ends in the middle of a block: cut, unless the block is there as a whole.
-    fn end(&self, rest: &[u8], at_byte: u64) -> Ended {
+    /// Whether the block that begins these bytes is there as a whole, which is then damaged.
+    pub fn has_whole_block(&self, rest: &[u8]) -> bool {
         let bytes = rest.get(4..8).and_then(|bytes| bytes.try_into().ok());
-        let length = bytes.map(|bytes: [u8; 4]| self.word(bytes));
-        match length {
-            _ if rest.is_empty() => Ended::Whole,
-            Some(length) if length as usize <= rest.len() => Ended::Damaged { at_byte },
-            _ => Ended::Cut { at_byte },
-        }
+        bytes.is_some_and(|bytes| self.word(bytes) as usize <= rest.len())
     }
 }
 

@@ -28,19 +28,26 @@ pub enum Net {
 #[derive(Clone, Copy)]
 pub enum Link {
     Ethernet = 1,
-    Vlan,
-    DoubleVlan,
+    Vlan = 4,
+    DoubleVlan = 3,
     Cooked = 113,
     Cooked2 = 276,
     Raw = 101,
     Null = 0,
     Loop = 108,
+    /// In tunnels.
+    Vxlan = 2,
+    Gre = 5,
+    Erspan = 6,
+    Mpls = 7,
+    Pppoe = 8,
 }
 
 impl Link {
     fn number(self) -> u32 {
         match self {
-            Self::Vlan | Self::DoubleVlan => 1,
+            Self::Vlan | Self::DoubleVlan | Self::Vxlan | Self::Gre | Self::Erspan => 1,
+            Self::Mpls | Self::Pppoe => 1,
             other => other as u32,
         }
     }
@@ -175,11 +182,50 @@ impl Carrier {
                 made.extend([0, 0, 0, 0, 0, 2, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0]);
                 return;
             }
+            Link::Vxlan | Link::Gre | Link::Erspan | Link::Mpls | Link::Pppoe => {
+                return self.tunnel(made, kind);
+            }
             Link::Raw => return,
             Link::Null => return made.extend([if self.is_four() { 2 } else { 30 }, 0, 0, 0]),
             Link::Loop => return made.extend([0, 0, 0, family]),
         };
         made.extend(before);
+        made.extend(kind);
+    }
+
+    /// What stands before a packet in a tunnel; lengths of 0 are those of packets that a device is to cut.
+    fn tunnel(self, made: &mut Vec<u8>, kind: [u8; 2]) {
+        const BRIDGED: [u8; 12] = [2; 12];
+        let outer = |made: &mut Vec<u8>, number: u8| {
+            made.extend(BRIDGED);
+            made.extend([8, 0, 0x45, 0, 0, 0, 0, 1, 0, 0, 64, number, 0, 0]);
+            made.extend([192, 0, 2, 1, 192, 0, 2, 2]);
+        };
+        match self.link {
+            Link::Vxlan => {
+                outer(made, 17);
+                made.extend([0xc3, 0x50, 0x12, 0xb5, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 7, 0]);
+                made.extend(BRIDGED);
+            }
+            Link::Erspan => {
+                outer(made, 47);
+                made.extend([0x10, 0, 0x88, 0xbe, 0, 0, 0, 1, 0x10, 1, 0, 1, 0, 0, 0, 0]);
+                made.extend(BRIDGED);
+            }
+            Link::Gre => {
+                outer(made, 47);
+                made.extend([0, 0]);
+            }
+            Link::Mpls => {
+                made.extend(BRIDGED);
+                return made.extend([0x88, 0x47, 0, 1, 1, 64]);
+            }
+            _ => {
+                made.extend(BRIDGED);
+                let protocol = if self.is_four() { 0x21 } else { 0x57 };
+                return made.extend([0x88, 0x64, 0x11, 0, 0, 1, 0, 0, 0, protocol]);
+            }
+        }
         made.extend(kind);
     }
 

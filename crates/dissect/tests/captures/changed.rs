@@ -69,9 +69,24 @@ fn kinds() -> [Kind; 12] {
     ]
 }
 
+/// What may lie around packets and messages, with numbers of its own.
+fn wrapped() -> [Kind; 6] {
+    use Format::{NextGeneration, Pcap, PcapSwapped};
+    use Link::{Erspan, Ethernet, Gre, Mpls, Pppoe, Vxlan};
+    use Net::{Four, FourParts, Six};
+    [
+        (Four, Vxlan, Pcap, 300, talk::operations()),
+        (Six, Gre, NextGeneration, 90, talk::signed()),
+        (FourParts, Erspan, Pcap, 200, talk::operations()),
+        (Six, Mpls, PcapSwapped, 50, talk::proxied()),
+        (Four, Pppoe, Pcap, 400, talk::operations()),
+        (Four, Ethernet, Pcap, 500, talk::signed()),
+    ]
+}
+
 /// Every kind with checksums left to the device and with right ones; some without a begin, some of cut frames.
-fn originals() -> Vec<Original> {
-    let made = kinds().into_iter().enumerate();
+fn originals(kinds: &[Kind]) -> Vec<Original> {
+    let made = kinds.iter().cloned().enumerate();
     made.flat_map(|(at, (net, link, format, size, turns))| {
         [false, true].map(|summed| Original {
             turns: turns.clone(),
@@ -205,7 +220,8 @@ fn numbers() -> Range<u64> {
 
 #[test]
 fn each_original_is_read_as_a_whole() {
-    for (at, original) in originals().iter().enumerate() {
+    let (all, around) = (originals(&kinds()), originals(&wrapped()));
+    for (at, original) in all.iter().chain(&around).enumerate() {
         let found = dissect_bytes(&original.file());
         assert_eq!(found["files"][0]["ended"]["kind"], "whole", "{at}");
         assert_eq!(found["unreadable_frames"], 0, "{at}");
@@ -224,8 +240,8 @@ fn each_original_is_read_as_a_whole() {
     }
 }
 
-fn made() -> Vec<(Original, Vec<u8>)> {
-    originals()
+fn made(kinds: &[Kind]) -> Vec<(Original, Vec<u8>)> {
+    originals(kinds)
         .into_iter()
         .map(|one| {
             let file = one.file();
@@ -236,24 +252,34 @@ fn made() -> Vec<(Original, Vec<u8>)> {
 
 #[test]
 fn room_changes_nothing_in_what_is_found() {
-    let made = made();
-    for number in ROOMY {
-        let bytes = input(&made, number);
-        assert_eq!(dissect_bytes(&bytes), dissect_by(&bytes, ROOM), "{number}");
+    for made in [made(&kinds()), made(&wrapped())] {
+        for number in ROOMY {
+            let bytes = input(&made, number);
+            let same = dissect_bytes(&bytes) == dissect_by(&bytes, ROOM);
+            assert!(same, "{number}");
+        }
     }
 }
 
 #[test]
 fn inputs_that_ended_the_process_are_read() {
-    let made = made();
+    let made = made(&kinds());
     for number in CRASHED {
         tried(&input(&made, number), number);
     }
 }
 
 #[test]
+fn what_lies_around_messages_may_be_changed_too() {
+    let made = made(&wrapped());
+    for number in USUAL {
+        tried(&input(&made, number), number);
+    }
+}
+
+#[test]
 fn changed_captures_neither_crash_nor_stall() {
-    let made = made();
+    let made = made(&kinds());
     let numbers = numbers();
     let threads = if numbers == USUAL {
         1

@@ -107,6 +107,16 @@ fn segments(count: u32, number: fn(u32) -> u32, client: bool, bytes: &[u8]) -> V
     file(&frames)
 }
 
+/// Frames each of which is earlier than all before it.
+fn backwards() -> Vec<u8> {
+    let mut bytes = segments(14_000, |at| 2 * at, true, b"0");
+    let size = 16 + 54 + 1;
+    for (at, record) in bytes[24..].chunks_exact_mut(size).enumerate() {
+        record[4..8].copy_from_slice(&(900_000 - at as u32).to_le_bytes());
+    }
+    bytes
+}
+
 /// What takes long where code is careless: each about a megabyte.
 #[test]
 fn no_input_is_slow() {
@@ -128,6 +138,7 @@ fn no_input_is_slow() {
         segments(6_000, |_| 0, true, &deep),
         segments(16, |at| at * 65_000, true, &sequences),
         segments(16, |at| at * 65_000, false, &long),
+        backwards(),
     ];
     let mut slowest = 0.0_f64;
     for (at, bytes) in inputs.iter().enumerate() {

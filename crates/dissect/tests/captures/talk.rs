@@ -139,6 +139,32 @@ pub fn sasl() -> Vec<Turn> {
 }
 
 /// Records of TLS from the start.
+/// Operations behind a bind in buffers that are only signed, each in the form of another mechanism.
+pub fn signed() -> Vec<Turn> {
+    let mut turns = sasl();
+    turns.truncate(2);
+    for (at, (client, bytes)) in operations().into_iter().enumerate() {
+        let (before, behind): (&[u8], &[u8]) = match at % 3 {
+            0 => (&[5, 4, 4, 0xff, 0, 12, 0, 12], &[]),
+            1 => (&[5, 4, 4, 0xff, 0, 12, 0, 0], &[9; 12]),
+            _ => (&[5, 4, 4, 0xff, 0, 12, 0, 4], &[9; 8]),
+        };
+        let checksum = vec![9; 12 - behind.len()];
+        let content = [before, &[0; 8], &checksum, &bytes, behind].concat();
+        let length = (content.len() as u32).to_be_bytes();
+        turns.push((client, [&length[..], &content].concat()));
+    }
+    turns
+}
+
+/// Operations behind the header of a proxy.
+pub fn proxied() -> Vec<Turn> {
+    let header = b"PROXY TCP4 192.0.2.7 10.0.0.2 5000 389\r\n".to_vec();
+    let mut turns = vec![(true, header)];
+    turns.extend(operations());
+    turns
+}
+
 pub fn tls() -> Vec<Turn> {
     (0..8).map(|at| (at % 2 == 0, TLS.to_vec())).collect()
 }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay import measures
 from assay.analysis.across import Names, Unlike, UnlikeKind
 from assay.analysis.cells import measure_of
 from assay.answer import marks
 from assay.answer.headlines import is_above, is_better
+from assay.answer.scales import show_truth
 from assay.frozen import dataclass
 from assay.measures import difference, digits, percent
 from assay.measures.figures import figure_kind
@@ -146,12 +149,12 @@ def sized(experiment: Experiment, one: Comparison, times: str) -> str:
 
 
 def interval(one: Comparison) -> str:
-    """Give the interval, with the margin where the conclusion depends on it; empty where there is none."""
+    """Give the interval, with the margin where the conclusion depends on it, and the range of what is true; empty without one."""
     ratio = one.ratio
     if ratio is None or ratio.low is None or ratio.high is None:
         return ""
     _, low, high = digits(ratio)
-    text = f"{percent(ratio.confidence)} interval {low} to {high}"
+    text = "; ".join(filter(None, (f"{percent(ratio.confidence)} interval {low} to {high}", show_truth(ratio))))
     if one.conclusion not in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL):
         return text
     margin = f"±{percent(one.matters_share)}"
@@ -172,15 +175,35 @@ def unfiltered(one: Comparison) -> str:
 
 
 def left_out(cell: Cell) -> str:
-    """`1 of 5 runs excluded; including excluded runs: 990/s (950/s to 1,030/s)`; empty where all count."""
+    """`1 of 5 runs excluded; including excluded runs: 990/s (950/s to 1,030/s)`; empty where all count.
+
+    Runs that others left behind: `1 of 3 runs; 2 INVALID (G04)`."""
     if not cell.excluded:
         return ""
-    counted = f"{len(cell.excluded)} of {len(cell.excluded) + len(cell.values)} runs excluded"
+    counted = survivors([cell]) or f"{len(cell.excluded)} of {len(cell.excluded) + len(cell.values)} runs excluded"
     one = cell.unfiltered
     if one is None or cell.estimate is None:
         return counted
     value, *ends = (None if end is None else measures.with_unit(end, one.unit) for end in (one.value, one.low, one.high))
     return f"{counted}; including excluded runs: {value}" + (f" ({ends[0]} to {ends[1]})" if None not in ends else "")
+
+
+def survivors(cells: Sequence[Cell]) -> str:
+    """`1 of 3 runs; 2 INVALID (G04)`: what is left of the runs of cells of which some are spoiled; empty where none is."""
+    mine = [cell for cell in cells if cell.survivors]
+    spoiled = [one for cell in mine for one in cell.excluded.values() if one.spoils]
+    if not spoiled:
+        return ""
+    counted = sum(len(cell.values) for cell in mine)
+    rules = dict.fromkeys(rule for one in spoiled if one.invalid for rule in one.rules)
+    invalid, unfinished = (sum(one.invalid for one in spoiled), sum(one.outcome is not None for one in spoiled))
+    unreadable, named = len(spoiled) - invalid - unfinished, f" ({', '.join(rules)})" if rules else ""
+    parts = (
+        f"{invalid:,} INVALID{named}" if invalid else "",
+        f"{unfinished:,} failed" if unfinished else "",
+        f"{unreadable:,} unreadable" if unreadable else "",
+    )
+    return f"{counted:,} of {counted + len(spoiled):,} runs; {', '.join(part for part in parts if part)}"
 
 
 def undecided_for(one: Comparison) -> str:

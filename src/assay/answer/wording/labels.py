@@ -43,14 +43,14 @@ def undisturbed(verdict: Verdict) -> tuple[str, ...]:
 
 
 def after_head(verdict: Verdict) -> list[str]:
-    """Further reasons, a note, missing evidence and the limiter."""
+    """Missing evidence, further reasons, a note and the limiter."""
     one = verdict.label
     failed = [other for rule in one.because if (other := finding(verdict, rule)) and one.nature is not Nature.COMPARISON]
     more = dict.fromkeys(words for other in failed for words in (relabelled(other), other.detail) if words)
     return [
+        *([unconfirmed(verdict)] if one.nature is Nature.UNVERIFIED else []),
         *more,
         *named(finding(verdict, one.noted)),
-        *([unconfirmed(verdict)] if one.nature is Nature.UNVERIFIED else []),
         *named(finding(verdict, one.limited_by, State.PASS)),
     ]
 
@@ -67,7 +67,7 @@ def head(verdict: Verdict) -> str:
         return no_figure(one)
     if one.nature is Nature.COMPARISON:
         return compared(verdict)
-    failed = finding(verdict, next(iter(one.because), None))
+    failed = finding(verdict, next(iter(one.because), None)) if one.nature is Nature.OTHER else None
     if failed is not None:
         return relabelled(failed)
     return f"{in_general(one)}{flush(verdict)}"
@@ -146,16 +146,32 @@ def noun(operation: str) -> str:
     return catalogue.noun_of(operation) or f"operation {operation}"
 
 
-def of_several(verdicts: Sequence[Verdict], split: Callable[[Verdict], tuple[str, ...]] = parts) -> str:
-    """One label for several runs: what all have in common, then the first run's own parts, named as of one run."""
+def of_several(verdicts: Sequence[Verdict], split: Callable[[Verdict], tuple[str, ...]] = parts, runs: int = 0) -> str:
+    """One label for several runs, or for `runs` of which these have the worst verdict: what all have in common.
+
+    Then the first run's own parts, named as of one run: beside a mean stands no figure of a single run without a name.
+    """
     if not verdicts:
         return ""
-    whole = [split(one) for one in verdicts]
-    if len(set(whole)) == 1:
+    if max(runs, len(verdicts)) == 1:
+        return PART.join(split(verdicts[0]))
+    whole = [(plain_head(one, split(one)[0]), *split(one)[1:]) for one in verdicts]
+    if len(set(whole)) == 1 and len(whole) >= runs:
         return PART.join(whole[0])
     common = [first for first, *_ in takewhile(lambda same: len(set(same)) == 1, zip(*whole, strict=False))]
+    if len(whole) < runs:
+        common = common[:1]
     rest = PART.join(whole[0][len(common) :])
     return PART.join([*common, f"in one run: {rest.removeprefix('but ')}"] if rest else common)
+
+
+def plain_head(verdict: Verdict, first: str) -> str:
+    """The head of a label without the figures of the run's flush and drain."""
+    tail = flush(verdict)
+    if not tail or verdict.label.flushed or not first.endswith(tail):
+        return first
+    parts_of = ("flush" if verdict.label.flush_ns else "", "drain" if verdict.label.drain_ns is not None else "")
+    return f"{first.removesuffix(tail)}, {' and '.join(part for part in parts_of if part)} charged"
 
 
 def usual(verdicts: Sequence[Verdict]) -> str:

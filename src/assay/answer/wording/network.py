@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Iterator
 
 from assay import measures
-from assay.measures.connections import connections
+from assay.measures.connections import connections, shares
 from assay.measures.far_end import far_figure
 from assay.records import Client, NetEnd, Phase, SocketBuffer
 from assay.units import Unit
@@ -20,7 +20,9 @@ def lines(phase: Phase, before: str = "") -> Iterator[str]:
         if end.refused:
             yield f"{before}{refused(end)}"
     if servers:
-        yield from (f"{before}{line}" for line in (used(phase), *sockets(phase), *arrived(phase), *copied(phase)) if line)
+        yield from (
+            f"{before}{line}" for line in (used(phase), *sockets(phase), *arrived(phase), *unequal(phase), *copied(phase)) if line
+        )
         yield from (f"{before}{line}" for line in shared(phase))
 
 
@@ -86,6 +88,16 @@ def arrived(phase: Phase) -> Iterator[str]:
         found = one.net.datagrams if one.net else None
         if found is not None and found.buffer_drops:
             yield f"{found.buffer_drops:,} datagrams were lost in the server's receive buffer"
+
+
+def unequal(phase: Phase) -> Iterator[str]:
+    """How equally several connections shared the bytes, and the one that got least."""
+    for operation in phase.operations:
+        found = shares(phase, operation)
+        if found is not None:
+            least = found.slowest
+            part = f"{measures.in_bytes(least.bytes)}, {measures.percent(least.share)} of its fair share"
+            yield f"{len(found.each)} connections: Jain's index {found.fairness:.2f}; least {least.name} ({part})"
 
 
 def copied(phase: Phase) -> Iterator[str]:

@@ -14,7 +14,7 @@ from assay.answer.decisions import Decision
 from assay.answer.doubts import Reason, Required
 from assay.answer.headlines import Line
 from assay.answer.remarks import Remarked
-from assay.answer.scales import show, show_range
+from assay.answer.scales import show, show_range, show_truth
 from assay.answer.wording import comparison, effects, essence, labels, layers, scaling, trust
 from assay.records import Comparison, Conclusion, Estimate, Experiment, Measure, RequirementState, Tier, Value, VerdictState
 
@@ -24,7 +24,8 @@ def opening(answer: Answer) -> str:
     if answer.state is None:
         return ""
     first = essence.sentence(answer.essence) if answer.essence else sentence(answer.experiment, answer.leads[0])
-    return "; ".join((first, *trust.lost(answer.losses)))
+    left = comparison.survivors(answer.survivors)
+    return "; ".join((first, *([left] if left else []), *trust.lost(answer.losses)))
 
 
 def following(answer: Answer) -> tuple[str, ...]:
@@ -142,7 +143,9 @@ def uncounted(experiment: Experiment, one: Lead) -> str:
 def _amount(one: Estimate) -> str:
     """`49.9 MB/s (95 % interval 49.8 MB/s to 50.0 MB/s)`."""
     interval = show_range(one.low, one.high, one.unit) if one.low is not None else ""
-    return show(one.value, one.unit) + (f" ({measures.percent(one.confidence)} interval {interval})" if interval else "")
+    known = (f"{measures.percent(one.confidence)} interval {interval}" if interval else "", show_truth(one))
+    inside = "; ".join(part for part in known if part)
+    return show(one.value, one.unit) + (f" ({inside})" if inside else "")
 
 
 def _range(found: Sequence[Estimate], where: str) -> str:
@@ -154,7 +157,18 @@ def _range(found: Sequence[Estimate], where: str) -> str:
         if lows
         else ""
     )
-    return span + (f" {where}" if where else "") + (f" ({sure})" if sure else "")
+    inside = "; ".join(part for part in (sure, _truths(found)) if part)
+    return span + (f" {where}" if where else "") + (f" ({inside})" if inside else "")
+
+
+def _truths(found: Sequence[Estimate]) -> str:
+    """`true values from 9.94 to 16.7 MB/s`: the hull of what is true of each; empty where no run of them has a bound."""
+    if all(one.range is None for one in found):
+        return ""
+    lows, highs = [one.sure[0] for one in found], [one.sure[1] for one in found]
+    low = None if None in lows else min(end for end in lows if end is not None)
+    high = None if None in highs else max(end for end in highs if end is not None)
+    return f"true values {show_range(low, high, found[0].unit) or 'unknown'}"
 
 
 # --------------------------------------------------------------------------------------------- the decision

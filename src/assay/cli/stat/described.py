@@ -10,6 +10,7 @@ from assay.evidence import growth, rungs
 from assay.records import Direction, Verdict
 from assay.units import Unit
 from assay.watch.as_run import place_of
+from assay.watch.reports import may_receive
 
 LEAST_BYTES = 4 << 20
 """Less is on no ladder: any program reads its libraries."""
@@ -23,7 +24,22 @@ LEAST_PRECISION = 0.001
 
 def described(execution: JudgedExecution) -> str:
     """Return what moved, and where it came from or went: no claim, no verdict."""
-    return "; ".join(transfers(execution)) or "; ".join(figure(execution, one) for one in execution.verdicts) or NOTHING
+    return (
+        "; ".join(transfers(execution)) or "; ".join(figure(execution, one) for one in execution.verdicts) or nothing(execution)
+    )
+
+
+def nothing(execution: JudgedExecution) -> str:
+    """Return why there is nothing to judge: too little moved, or nobody counted of what kind it was."""
+    account = execution.watched.account
+    if account is None or account.rchar - account.read_bytes < LEAST_BYTES or not may_receive(execution.watched):
+        return NOTHING
+    if account.kinds is not None and not account.kinds.unsure_bytes:
+        return NOTHING
+    return (
+        f"nothing to judge: its calls read {bytes_text(account.rchar)} from files or through sockets, and nobody counted which"
+        " (root on Linux 6.3 or newer does)"
+    )
 
 
 def transfers(execution: JudgedExecution) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay import plain as plainly
 from assay.answer.wording import labels
-from assay.cli.stat.described import NOTHING, described, dirty_bytes, operation_of
+from assay.cli.stat.described import described, dirty_bytes, nothing, operation_of
 from assay.cli.stat.execution import JudgedExecution
 from assay.cli.stat.shown import networks
 from assay.evidence import rungs
@@ -55,7 +55,7 @@ def label(execution: JudgedExecution) -> str:
     """What the worst figure is; what moved where nothing is claimed."""
     if execution.state is None:
         return described(execution)
-    return labels.label(execution.judged[0]) if execution.judged else NOTHING
+    return labels.label(execution.judged[0]) if execution.judged else nothing(execution)
 
 
 def reported(execution: JudgedExecution) -> dict[str, Any] | None:

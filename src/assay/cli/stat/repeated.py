@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -75,14 +76,25 @@ def headline(runs: Sequence[JudgedExecution]) -> Iterator[str]:
     figures = list(figures_of(runs).items())[: in_headline(runs)]
     means = [f"{name.removesuffix('_ns')} {mean_of(values, unit_of(runs, name))}" for name, values in figures]
     first, *further = shown.verdict_lines(worst_of(runs))
+    mixed = [f"run {number}: {text}" for number, text in kinds(runs)]
     state = worst_state(runs)
     counts = ", ".join(f"{states[one]} {one}" for one in VerdictState if states[one])
     word = "" if state is None else f"{state}: "
     yield f"assay: {word}{'; '.join(means)}{f' ({counts})' if len(states) > 1 else ''}"
-    yield shown.line(
-        "worst" if state is not None and len(states) > 1 else "label", first.removeprefix("assay: ").removeprefix(word)
-    )
+    worst, said = state is not None and len(states) > 1, first.removeprefix("assay: ").removeprefix(word)
+    if not mixed:
+        yield shown.line("worst" if worst else "label", said)
+    yield from (shown.line("label", text) for text in mixed)
     yield from further
+
+
+def kinds(runs: Sequence[JudgedExecution]) -> Iterator[tuple[int, str]]:
+    """The first run of each kind with what it was, where runs are not of one kind: a label of one is not that of their mean."""
+    texts = [next(shown.verdict_lines(one)).removeprefix("assay: ") for one in runs]
+    found: dict[str, tuple[int, str]] = {}
+    for number, text in enumerate(texts, 1):
+        found.setdefault(re.sub(r"[0-9][0-9.,]*( [kMGT]?B(/s)?| [mun]?s| %)?", "", text), (number, text))
+    yield from found.values() if len(found) > 1 else ()
 
 
 def in_headline(runs: Sequence[JudgedExecution]) -> int:
@@ -106,7 +118,9 @@ def edges(mean: Mean, unit: str) -> str:
 def one_line(execution: JudgedExecution, number: int, whole: int) -> str:
     """One run in a line: each figure as the command reports it, then what is true of it instead."""
     elapsed = f"elapsed {measures.with_unit(execution.watched.elapsed_ns, Unit.NANOSECONDS)}"
-    figures = [", ".join((described.figure(execution, one), *shown.corrected(one))) for one in execution.verdicts] or [elapsed]
+    figures = [", ".join((described.figure(execution, one), *shown.corrected(execution, one))) for one in execution.verdicts] or [
+        elapsed
+    ]
     state = "" if execution.state is None else f" {execution.state}"
     end = ended(execution.watched)
     return f"assay: run {number} of {whole}: {'; '.join(figures)}{state}{f'; {end}' if end else ''}"

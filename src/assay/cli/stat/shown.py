@@ -9,22 +9,25 @@ from assay.answer.wording import labels
 from assay.audit.verdicts import failures, unverified
 from assay.cli.stat.described import (
     LEAST_BYTES,
+    LEAST_PRECISION,
     MOSTLY,
-    NOTHING,
     bytes_text,
     described,
+    digits_share,
     dirty_bytes,
     figure,
+    nothing,
     operation_of,
 )
 from assay.cli.stat.execution import JudgedExecution
 from assay.evidence import rungs
-from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Verdict, VerdictState
+from assay.records import Bound, Direction, Finding, Meaning, Scope, Severity, State, Verdict, VerdictState
 from assay.rulekit.soundness import required_rules
 from assay.units import Unit
+from assay.watch import reports
 from assay.watch.as_run import ended, place_of, used_places
 from assay.watch.invocations import in_turn
-from assay.watch.reports import SIDES, tools
+from assay.watch.reports import SIDES, tools, uses
 
 MOST_LINES = 12
 INDENT = 11
@@ -78,7 +81,7 @@ def verdict_lines(execution: JudgedExecution) -> Iterator[str]:
     if execution.state is None:
         yield f"assay: {described(execution)}"
     elif not execution.judged:
-        yield f"assay: {execution.state}: {NOTHING}"
+        yield f"assay: {execution.state}: {nothing(execution)}"
     for at, verdict in enumerate(execution.judged[:3]):
         text = f"{labels.label(verdict)}{as_claimed(execution, verdict)}"
         yield line(str(verdict.state), text) if at else f"assay: {verdict.state}: {text}"
@@ -123,7 +126,7 @@ def in_full(execution: JudgedExecution, verdict: Verdict) -> str:
     if "ops_per_s" in also:
         parts.append(f"{measures.with_unit(also.pop('ops_per_s'), Unit.PER_S).removesuffix('/s')} IOPS")
     parts += [f"{LATENCIES[kind]} {measures.with_unit(value, Unit.NANOSECONDS)}" for kind, value in also.items()]
-    return ", ".join((*parts, *(words for words in corrected(verdict) if not words.endswith(f" {parts[0]}"))))
+    return ", ".join((*parts, *(words for words in corrected(execution, verdict) if not words.endswith(f" {parts[0]}"))))
 
 
 def several_calls(execution: JudgedExecution) -> str:
@@ -144,18 +147,39 @@ def several_calls(execution: JudgedExecution) -> str:
     return f"{calls}, rate while all ran ({measures.percent(share)} of their time)"
 
 
-def corrected(verdict: Verdict) -> Iterator[str]:
-    """The figure with the drain charged or what a cache answered taken out, or the bounds where that is all that is known."""
+def corrected(execution: JudgedExecution, verdict: Verdict) -> Iterator[str]:
+    """The figure with the drain charged or what a cache answered taken out; between what it is true, and by which rules."""
     bound = verdict.bound
     if verdict.corrected == 0:
-        yield "storage read nothing: all came from memory"
+        yield "storage read nothing"
     elif verdict.corrected is not None:
         most = "at most " if bound is not None and bound.low is None and bound.high is not None else ""
-        yield f"corrected {most}{measures.with_unit(verdict.corrected, verdict.unit)}"
-    elif bound is not None and verdict.state is not VerdictState.SOUND:
-        from assay.rulekit.findings import in_words
+        value = measures.with_unit(verdict.corrected, verdict.unit)
+        yield f"corrected {most}{value}{precision(execution, verdict)}"
+    if bound is not None and bound.high != verdict.corrected and verdict.state is not VerdictState.SOUND:
+        yield from true_value(execution, verdict, bound)
 
-        yield f"corrected {in_words(bound)}"
+
+def precision(execution: JudgedExecution, verdict: Verdict) -> str:
+    """`(±1 % print precision)` of a correction that is made of a rounded rate; nothing where bytes and time are told."""
+    name, values = operation_of(verdict), execution.external.values
+    exact = all(f"{name}.{part}" in values for part in ("bytes", "elapsed_ns"))
+    share = digits_share(execution, verdict)
+    return "" if exact or share < LEAST_PRECISION else f" (±{measures.percent(share)} print precision)"
+
+
+def true_value(execution: JudgedExecution, verdict: Verdict, bound: Bound) -> Iterator[str]:
+    """`true value between 1.00 GB/s and 1.76 GB/s without dd, cc1 (N03)`: with its reason; noise only of what is claimed."""
+    from assay.audit.verdicts import bounding
+    from assay.rulekit.findings import in_words
+
+    reasons = bounding(verdict.findings, verdict.value if verdict.corrected is None else verdict.corrected)
+    claimed = operation_of(verdict) in execution.external.judged
+    if not in_words(bound) or not reasons or (not claimed and all(one.part == "noise" for one in reasons)):
+        return
+    names = ", ".join(str(name) for one in reasons if (name := one.observed.get("neighbours")))
+    without = f" without {names}" if names else ""
+    yield f"true value {in_words(bound)}{without} ({', '.join(one.rule for one in reasons)})"
 
 
 def ladder_lines(execution: JudgedExecution, direction: Direction) -> Iterator[str]:
@@ -166,26 +190,31 @@ def ladder_lines(execution: JudgedExecution, direction: Direction) -> Iterator[s
     if max(found.storage or 0, (found.application or 0) if judged else 0) < LEAST_BYTES:
         return  # what goes to a pipe or to nowhere is on no ladder
     hits = found.hit_share if direction is Direction.READ else None
-    answered = "" if hits is None else f" (page cache hits {measures.percent(hits)})"
+    how = "without storage" if reports.asks_direct(execution.watched.argv) else "page cache hits"
+    answered = "" if hits is None else f" ({how} {measures.percent(hits)})"
     layer = "dirtied" if direction is Direction.WRITE else "storage reads"
     uncounted = (found.calls or 0) < MOSTLY * (found.application or 0)
     steps = [
         *([f"application {bytes_text(found.application)}"] if found.source == "application" else []),
         f"calls {bytes_text(found.calls)}{' (without mmap and io_uring)' if uncounted else ''}",
         f"{layer} {bytes_text(found.storage)}{answered}",
-        *device_steps(rungs.devices(phase, seen), direction),
+        *device_steps(rungs.devices(phase, seen), direction, dirty_bytes(execution)),
         *network_steps(execution, direction),
     ]
     yield line(LADDERS[direction], " > ".join(steps))
 
 
-def device_steps(known: tuple[rungs.Device, ...], direction: Direction) -> Iterator[str]:
-    """What each device of the stack moved; what it took in the drain apart, whose flush is Assay's own."""
+def device_steps(known: tuple[rungs.Device, ...], direction: Direction, dirty: int | None) -> Iterator[str]:
+    """What each device of the stack moved; what it took in the drain apart, whose flush is Assay's own.
+
+    More than was dirty is of other processes too: the flush of a file system is of all its files.
+    """
     for device in known:
         if direction is Direction.READ:
             yield f"{device.name} {bytes_text(device.read_bytes)}"
             continue
-        drained = f" + {bytes_text(device.drain_write_bytes)} in the drain" if device.drain_write_bytes else ""
+        whose = " (other processes' too)" if dirty is not None and device.drain_write_bytes > dirty + LEAST_BYTES else ""
+        drained = f" + {bytes_text(device.drain_write_bytes)} in the drain{whose}" if device.drain_write_bytes else ""
         flushes = f"{device.flushes:,} {'flush' if device.flushes == 1 else 'flushes'}"
         yield f"{device.name} {bytes_text(device.write_bytes)}, {flushes}{drained}"
 
@@ -244,12 +273,22 @@ def remedy(execution: JudgedExecution, finding: Finding) -> str:
         return f" Use: assay stat --observe {','.join(finding.observers)}" if finding.observers else ""
     rule = next(rule for rule in catalogue.rules_of(Scope.TRIAL) if rule.id == finding.rule)
     advice = (rule.at_shell if finding.advice == rule.advice else None) or finding.advice or ""
-    own = (
-        (getattr(parser, MENDS[finding.meaning]) if finding.meaning in MENDS else "", parser.name)
-        for parser, _ in tools(execution.watched.argv)
-    )
-    option = next((f"`{words}` of {name.partition('_')[0]}" for words, name in own if words), None)
+    kind = MENDS.get(finding.meaning) if finding.meaning is not None else None
+    found = [(getattr(parser, kind), parser.name, argv) for parser, argv in tools(execution.watched.argv)] if kind else []
+    own = [one for one in found if one[0]]
+    if kind and own and all(uses(argv, words) for words, _, argv in own):
+        return f" {USED[kind].format(words=own[0][0])}"
+    option = next((f"`{words}` of {name.partition('_')[0]}" for words, name, argv in own if not uses(argv, words)), None)
     return f" {advice}{f' Or use {option}.' if option else ''}" if advice or option else ""
+
+
+USED = {
+    "direct": "`{words}` was used. Look for what answers such reads without storage: holes and preallocated space (T06), "
+    "compression (T07), a file system in memory or in user space.",
+    "flush": "`{words}` was used. Look for where the data went: a file system in memory, an upper layer of overlay, "
+    "another device.",
+}
+"""What to do where the argument that mends it was given."""
 
 
 def unknown(execution: JudgedExecution, verdict: Verdict) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.answer import marks
-from assay.answer.scales import NARROW, Scale, after, axis_title, in_scale, scale_for, show, show_range
+from assay.answer.scales import NARROW, Scale, after, axis_title, in_scale, scale_for, show, show_interval, show_range
 from assay.answer.wording import trends
 from assay.frozen import dataclass
 from assay.records import Cell, Conclusion, Estimate, Experiment, Measure, Requirement, RequirementKind, Results, VerdictState
@@ -208,7 +208,7 @@ def _dot_row(axis: _Axis, cell: Cell, dot: Dot, place: Row) -> Row:
 
 def _mean_row(axis: _Axis, cell: Cell, one: Estimate, place: Row) -> Row:
     low, high = (one.low, one.high) if one.low is not None and one.high is not None else (one.value, one.value)
-    interval = show_range(one.low, one.high, one.unit)
+    interval = show_interval(one)
     description = f"{marks.levels(axis.roles.experiment, cell.levels)}: {show(one.value, one.unit)}" + (
         f" ({interval})" if interval else ""
     )
@@ -308,10 +308,20 @@ def _run_text(dot: Dot, scale: Scale) -> str:
     return f"{dot.run}: {in_scale(dot.value, scale)}{verdict}"
 
 
+def _truth(one: Estimate, scale: Scale) -> str:
+    """The range of what is true; an end that is not known is open."""
+    if one.range is None:
+        return ""
+    low, high = (None if end is None else in_scale(end, scale) for end in (one.range.low, one.range.high))
+    return f"{low or 'unknown'} to {high or 'unknown'}"
+
+
 def _table(shown: Sequence[tuple[Cell, tuple[Dot, ...]]], scale: Scale, parts: Roles) -> Table:
     factors = [factor.path for factor in (parts.series, parts.along, *parts.panels) if factor is not None]
     unit = f"{NARROW}({scale.label})" if scale.label else ""
-    head = (*factors, f"estimate{unit}", "interval", "n", "smallest", "largest", "runs", "not counted")
+    bounded = any(cell.estimate is not None and cell.estimate.range is not None for cell, _ in shown)
+    truth = ("true value",) if bounded else ()
+    head = (*factors, f"estimate{unit}", "interval", *truth, "n", "smallest", "largest", "runs", "not counted")
     rows = []
     for cell, here in shown:
         one = cell.estimate
@@ -321,6 +331,7 @@ def _table(shown: Sequence[tuple[Cell, tuple[Dot, ...]]], scale: Scale, parts: R
                 *(marks.level(parts.experiment, path, cell.levels.get(path)) for path in factors),
                 in_scale(one.value if one else None, scale),
                 f"{in_scale(one.low, scale)} to {in_scale(one.high, scale)}" if one and one.low is not None else "too few runs",
+                *([_truth(one, scale) if one else ""] if bounded else []),
                 str(one.n) if one else "0",
                 in_scale(cell.low, scale),
                 in_scale(cell.high, scale),

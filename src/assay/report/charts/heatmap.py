@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 from assay.answer import marks
 from assay.answer.doubts import verdicts_of
-from assay.answer.scales import Scale, after, in_scale, show, show_range
+from assay.answer.scales import Scale, after, in_scale, show, show_interval
+from assay.answer.trust import own_state
 from assay.frozen import dataclass
 from assay.measures import digits, percent
-from assay.records import Cell, Dip, Estimate, Experiment, Factor, Results, VerdictState, worst
+from assay.records import Cell, Dip, Estimate, Experiment, Factor, Results, VerdictState
 from assay.report.charts.dots import filling, shape
 from assay.report.charts.figure import Panel
 from assay.report.charts.roles import Key, Roles, heading, in_order, numeric
@@ -125,7 +126,6 @@ def _row(results: Results, parts: Grid, cell: Cell, look: tuple[Ramp, Scale]) ->
     if one is None:
         return None
     step = ramp.step(one.value) if cell.estimate else -1
-    states = [verdict.state for verdict in verdicts_of(results, cell)]
     number = in_scale(one.value, scale)
     brackets = ("", "") if cell.estimate else ("(", ")")
     dip = [found for found in results.dips if found.measure == cell.measure and dict(found.levels) == dict(cell.levels)]
@@ -137,7 +137,7 @@ def _row(results: Results, parts: Grid, cell: Cell, look: tuple[Ramp, Scale]) ->
         "n": brackets[0] + number + brackets[1],
         "u": brackets[0] + number + after(scale.label) + brackets[1],
         "h": half(one),
-        "d": (worst(states) if states else VerdictState.SOUND).value,
+        "d": (own_state(results, cell) if verdicts_of(results, cell) else VerdictState.SOUND).value,
         "o": 1.0 if dip else 0.0,
         "t": f"{marks.levels(results.experiment, cell.levels)}: {_words(cell, scale)}" + (" · dip" if dip else ""),
     }
@@ -157,7 +157,7 @@ def _words(cell: Cell, scale: Scale) -> str:
     if one is None:
         invalid = f" ({in_scale(cell.unfiltered.value, scale)}{after(scale.label)})" if cell.unfiltered else ""
         return f"no run counts{invalid}"
-    interval = show_range(one.low, one.high, one.unit)
+    interval = show_interval(one)
     return f"{show(one.value, one.unit)}" + (f" ({interval}, n = {one.n})" if interval else f" (n = {one.n})")
 
 

@@ -118,7 +118,13 @@ impl Sender {
                     }
                 }
                 Err(errno) if connection.is_interrupted() => {
-                    lose(&self.hall, connection, recorder, (self.slot, Some(from)), errno);
+                    lose(
+                        &self.hall,
+                        connection,
+                        recorder,
+                        (self.slot, Some(from)),
+                        errno,
+                    );
                     break;
                 }
                 Err(errno) => {
@@ -206,7 +212,13 @@ impl Receiver {
                         return Some(sent);
                     }
                     Said::Gone => {
-                        lose(hall, connection, recorder, (slot, Some(from)), Errno::CONNRESET);
+                        lose(
+                            hall,
+                            connection,
+                            recorder,
+                            (slot, Some(from)),
+                            Errno::CONNRESET,
+                        );
                         return None;
                     }
                 },

@@ -79,7 +79,15 @@ impl Sender {
             match send_all(&connection.socket, message) {
                 Ok(bytes) if complete(recorder, self.slot, bytes, from) => {}
                 Ok(_) => return,
-                Err(errno) => return lose(&self.hall, connection, recorder, (self.slot, Some(from)), errno),
+                Err(errno) => {
+                    return lose(
+                        &self.hall,
+                        connection,
+                        recorder,
+                        (self.slot, Some(from)),
+                        errno,
+                    );
+                }
             }
         }
     }
@@ -92,7 +100,13 @@ impl Sender {
                 Ok(bytes) if complete(recorder, self.slot, bytes, from) => {}
                 Ok(_) => break,
                 Err(errno) => {
-                    lose(&self.hall, connection, recorder, (self.slot, Some(from)), errno);
+                    lose(
+                        &self.hall,
+                        connection,
+                        recorder,
+                        (self.slot, Some(from)),
+                        errno,
+                    );
                     break;
                 }
             }
@@ -138,7 +152,9 @@ impl Worker for Receiver {
                         return drain(&connection, &mut buffer);
                     }
                 }
-                Err(errno) => return lose(&self.hall, &connection, recorder, (slot, Some(from)), errno),
+                Err(errno) => {
+                    return lose(&self.hall, &connection, recorder, (slot, Some(from)), errno);
+                }
             }
         }
     }

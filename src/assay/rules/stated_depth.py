@@ -1,0 +1,114 @@
+"""Finds a queue depth that an external tool was given and did not keep.
+
+The rule reads `iodepth` and `numjobs` in the arguments of fio, and rate and mean latency in its report. Their product is the
+mean number of operations in flight (Little's law). Below `reached_share` of the depth the figure is one of another depth.
+A synchronous engine keeps one operation in flight. So does libaio for buffered files: io_submit(2) waits for each operation,
+and fio counts that wait into the latency of all that it submits. This is seen in the arguments alone.
+Jobs with a rate or think time, and tools without a stated depth, are n/a. L07 judges the lab's own engines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from assay import measures
+from assay.catalogue import Rule, TrialCase
+from assay.records import Finding, Scope, Severity, State
+from assay.rulekit.findings import found, knob
+
+TOOL = "fio"
+DEPTH = re.compile(r"(?:--)?iodepth[= ]([0-9]{1,6})")
+JOBS = re.compile(r"(?:--)?numjobs[= ]([0-9]{1,6})")
+LIBAIO = re.compile(r"(?:--)?ioengine[= ]libaio")
+DIRECT = re.compile(r"(?:--)?(?:direct[= ](?!0)|direct$|direct(?= )(?! 0)|buffered[= ]0)")
+PACED = re.compile(r"(?:--)?(?:rate|rate_iops|thinktime)[= ]")
+
+
+def applies(case: TrialCase) -> str | None:
+    """Loads of fio whose arguments state a depth, without a pace."""
+    words = arguments(case)
+    if stated(words) is None:
+        return "no queue depth in the arguments of the tool"
+    return "a paced load: idle by design" if PACED.search(words) else None
+
+
+def arguments(case: TrialCase) -> str:
+    """The words of the command that ran fio; empty where another one ran."""
+    given = knob(case, "argv")
+    words = [str(word) for word in given] if isinstance(given, list | tuple) else str(given or "").split()
+    is_fio = any(PurePath(part).name == TOOL for word in words for part in word.split())
+    return " ".join(words) if is_fio else ""
+
+
+def stated(words: str) -> int | None:
+    """The operations that all jobs together were asked to keep in flight; None where nothing is said, or one alone."""
+    depths = [int(one) for one in DEPTH.findall(words)]
+    jobs = [int(one) for one in JOBS.findall(words)]
+    if len(depths) != 1 or len(jobs) > 1:
+        return None
+    whole = depths[0] * (jobs[0] if jobs else 1)
+    return whole if depths[0] > 1 else None
+
+
+def check(case: TrialCase) -> Finding:
+    """Compare rate times latency with the stated depth."""
+    depth = stated(arguments(case))
+    kept = list(in_flight(case))
+    if depth is not None and LIBAIO.search(arguments(case)) and not DIRECT.search(arguments(case)):
+        return buffered(case, depth)
+    if depth is None or not kept:
+        return found(RULE, case, State.UNVERIFIED, "Rate or mean latency of the report unknown.")
+    mean, limit = sum(kept), case.thresholds["reached_share"]
+    observed = {"in_flight": mean, "depth": float(depth)}
+    words = f"Rate times latency: {mean:.3g} of {depth} operations in flight"
+    if mean >= limit * depth:
+        return found(RULE, case, State.PASS, f"{words}.", observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{words} (at least {measures.percent(limit)} expected): the stated depth was not kept.",
+        observed=observed,
+        threshold={"reached_share": limit},
+        relabel=f"a figure of depth {max(1.0, mean):.2g}, not {depth}",
+    )
+
+
+def buffered(case: TrialCase, depth: int) -> Finding:
+    """The finding of libaio without direct I/O."""
+    statement = f"libaio without direct I/O waits in io_submit for each operation: one in flight, not {depth}."
+    return found(RULE, case, State.FAIL, statement, observed={"depth": float(depth)}, relabel=f"a figure of depth 1, not {depth}")
+
+
+def in_flight(case: TrialCase) -> Iterator[float]:
+    """The mean number in flight of each operation of the report that has both figures."""
+    for operation in case.phase.operations:
+        rate, latency = (case.phase.values.get(f"{operation}.{name}") for name in ("ops_per_s", "latency_mean_ns"))
+        if rate and latency:
+            yield rate * latency / 1e9
+
+
+RULE = Rule(
+    id="L19",
+    name="stated-depth",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="load",
+    short="stated depth not kept",
+    applies=applies,
+    check=check,
+    wrong="fio runs with iodepth=32 and the default engine psync, which does one operation after the other. Depth 32 is no "
+    "faster than depth 1, and the disk is blamed. libaio without direct I/O does the same: io_submit waits for each read.",
+    alternatives=(
+        "The job was so short that the queue was never full. Run it longer.",
+        "The generator had no CPU time to fill the queue. Check N02 and G01.",
+    ),
+    advice="Use an asynchronous engine with direct I/O (--ioengine=libaio --direct=1, or io_uring), or state the depth that was "
+    "kept.",
+    sources=(
+        "fio, HOWTO: iodepth has no effect on synchronous engines; libaio is asynchronous with direct I/O only",
+        "Little, Operations Research 9 (1961): L = lambda W",
+    ),
+)
