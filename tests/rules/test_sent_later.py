@@ -5,7 +5,7 @@ from dataclasses import replace
 from assay.records import Claim, Durability, Fact, FactClass, Tier, When
 from assay.rules.sent_later import FACT, RULE
 from audit.case_builder import Made, case_of
-from stage.said import ASKED, FAIL, INVALIDATES, NOT_ASKED, NOTES, UNVERIFIED, hold
+from stage.said import ASKED, FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, UNVERIFIED, hold
 
 WORDS = "rclone keeps a written file and sends it 5s after its close (--vfs-cache-mode full)"
 
@@ -28,6 +28,7 @@ def test_states():
         ("its disk has it", said(claim=stable), FAIL, INVALIDATES),
         ("the flush is counted", said(figure="synced_bytes_per_s", drain_s=0.1), FAIL, INVALIDATES),
         ("the cache of the client is meant", said(claim=Claim(tier=Tier.CLIENT_CACHE)), NOTES),
+        ("a close waits until all is sent", said("nothing: a close waits", claim=acked), PASS),
         ("the client could not be asked", said("unknown: the process of rclone was not found"), UNVERIFIED),
         "it is asked of writes to such a mount alone",
         (RULE.applies(on_a_mount()), ASKED),

@@ -74,7 +74,9 @@ def changed(
     also_seen = replace(
         seen, readings=(*seen.readings, *quiet), series=(*seen.series, *times), facts=(*seen.facts, *settings), histograms=timed
     )
-    return RULE.check(replace(made, phase=replace(made.phase, flush_in_clock=flush_in_clock), observations=also_seen))
+    places = tuple(replace(place, filesystem=also.get("filesystem", place.filesystem)) for place in made.run.places)
+    run, phase = replace(made.run, places=places), replace(made.phase, flush_in_clock=flush_in_clock)
+    return RULE.check(replace(made, run=run, phase=phase, observations=also_seen))
 
 
 def ticks(flushes, flush_ms=None, **_):
@@ -89,6 +91,7 @@ def test_a_setting_that_was_read_back_decides_before_any_counter():
         ("acknowledged is all that is claimed", changed(0, 4241, **nosync, claim=ACKED), NOTES),
         ("its twin flushes", changed(0, 4241, settings=[("setting.durable", "True")]), PASS),
         ("a share that ignores flushes", changed(0, 4241, settings=[("setting.strict_sync", "no")]), INVALIDATES),
+        ("data in memory", changed(0, 4241, filesystem="tmpfs"), FAIL, INVALIDATES, "on tmpfs"),
         ("a disk that ignores flushes", changed(0, 4241, settings=[("disk.flush", "ignored")]), INVALIDATES),
     )
 

@@ -13,13 +13,13 @@ RCLONE = "fuse.rclone"
 KEEPING = ("writes", "full")
 """Cache modes in which rclone keeps what is written; in the others a close waits until all is sent (rclone mount)."""
 DEFAULTS = {"vfs-cache-mode": "off", "vfs-write-back": "5s"}
-UNKNOWN = "unknown"
+UNKNOWN, NOTHING = "unknown", "nothing"
 
 
 def of_mount(host: Host, path: str) -> str | None:
-    """Say what the client of a path's mount holds back; None where it is none that is known to, or holds nothing back.
+    """Say what the client of a path's mount holds back; None where it is none that is known to hold anything back.
 
-    Begins with `unknown` where the client could not be asked.
+    Begins with `nothing` where its options leave nothing, and with `unknown` where the client could not be asked.
     """
     try:
         mount = mount_of(host, path)
@@ -32,7 +32,7 @@ def of_mount(host: Host, path: str) -> str | None:
         return f"{UNKNOWN}: the process of rclone behind {mount.point} was not found"
     mode, later = (_option(name, *found) for name in DEFAULTS)
     if mode not in KEEPING:
-        return None
+        return f"{NOTHING}: a close waits until rclone has sent the file (--vfs-cache-mode {mode})"
     return f"rclone keeps a written file and sends it {later} after its close (--vfs-cache-mode {mode})"
 
 

@@ -81,7 +81,7 @@ def flush(host: Host, endpoint: Endpoint) -> None:
     since = time.monotonic()
     while quiet < QUIET_LOOKS:
         held = _held(host, endpoint)
-        sizes |= held
+        sizes |= {name: size or 0 for name, size in held.items() if size is not None or name not in sizes}
         if held or _unconfirmed(host, endpoint) or _waiting(host, endpoint):
             quiet, since = 0, time.monotonic()
         elif lacking := _lacking(host, endpoint, sizes):
@@ -96,15 +96,23 @@ def flush(host: Host, endpoint: Endpoint) -> None:
         time.sleep(STEP_S)
 
 
-def _held(host: Host, endpoint: Endpoint) -> dict[str, int]:
-    """Return the files that a client has not sent, by its notes, with their sizes: a note says so from the first write on."""
+def _held(host: Host, endpoint: Endpoint) -> dict[str, int | None]:
+    """Return the files that a client has not sent, by its notes, with their sizes: a note says so from the first write on.
+
+    A note that is just being written has no content, and its file counts as held with an unknown size.
+    """
     notes = _notes(endpoint)
-    found: dict[str, int] = {}
+    found: dict[str, int | None] = {}
     for path in _below(host, notes):
-        with contextlib.suppress(OSError, ValueError, KeyError):  # sent, removed or written anew since
-            note = json.loads(host.read(path))
-            if note["Dirty"]:
-                found[posixpath.relpath(path, notes)] = int(note["Size"])
+        name = posixpath.relpath(path, notes)
+        with contextlib.suppress(OSError):  # gone with its file
+            text = host.read(path)
+            try:
+                note = json.loads(text)
+                if note["Dirty"]:
+                    found[name] = int(note["Size"])
+            except (ValueError, KeyError):
+                found[name] = None
     return found
 
 

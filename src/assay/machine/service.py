@@ -269,7 +269,8 @@ def in_force(host: Host, service: Service, program: Program) -> tuple[tuple[str,
         limit = next((cgroups.memory_limit(host, group) for group in service.groups), None)
         page = 4096  # the kernel keeps whole pages
         require("server.memory", str(program.memory_bytes // page), str((limit or 0) // page))
-        within = all(cgroups.holds(host, group, pid_of(host, service.directory) or "") for group in service.groups)
+        limiting = [group for group in service.groups if group != service.account]
+        within = all(cgroups.holds(host, group, pid_of(host, service.directory) or "") for group in limiting)
         require("server.memory", "its group", "its group" if within else "a server outside its group")
         found.append(("server.memory", str(limit)))
     return tuple(found)

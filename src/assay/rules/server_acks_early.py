@@ -12,7 +12,8 @@ bytes that the server gave to its kernel (L6) less its dirty pages.
   Too few flushes for 1 - `all_share` of the changes: fail; but not of an online import whose clock ends with a flush.
 - A rate that counts the flush of both ends (`synced_bytes_per_s`) is judged when that flush is over, if it flushed the server's
   storage. Data that are still dirty, on a file system in memory, or on a volatile device that completed no flush: fail.
-- A setting that was read back from what ran denies it (`durable = false`, a flush that is ignored): fail, whatever was counted.
+- A setting that was read back from what ran denies it (`durable = false`, a flush that is ignored), or the data are on a file
+  system in memory: fail, whatever was counted.
 - Other programs flush the same device: the changes need flushes beyond the idle baseline (`all_share`), else unverified. So are
   changes of which half were answered within `flush_share` of the time that the device takes for a flush.
 - The end of an offline import (`ldap_import`) is an acknowledgement, too. More than `early_share` of the written bytes is dirty
@@ -60,7 +61,13 @@ def check(case: TrialCase) -> Finding:
         return of_import(case)
     if case.measure.figure == SYNCED and flushes_storage(case) and not is_on_another(case):
         return unless_denied(case, at_end_of_flush(case), guarantees.denied_for_good(case.observations))
-    return unless_denied(case, at_last_answer(case), guarantees.denied_at_answers(case.observations))
+    return unless_denied(case, at_last_answer(case), in_memory(case) or guarantees.denied_at_answers(case.observations))
+
+
+def in_memory(case: TrialCase) -> str | None:
+    """Say that the server's data are on a file system in memory; None where they are not."""
+    kinds = [place.filesystem for place in case.run.places if place.server is not None and place.is_in_memory]
+    return f"the server's data are on {kinds[0]}, a file system in memory" if kinds else None
 
 
 def unless_denied(case: TrialCase, seen: Finding, denied: str | None) -> Finding:
@@ -71,7 +78,7 @@ def unless_denied(case: TrialCase, seen: Finding, denied: str | None) -> Finding
         RULE,
         case,
         State.FAIL,
-        f"Its own setting, read back from what ran, denies that data are stored when they are acknowledged: {denied}.",
+        f"Data are not stored when they are acknowledged, whatever was counted: {denied}.",
         severity=Severity.INVALIDATES if case.claim.durability is Durability.STABLE_MEDIA else Severity.NOTES,
         observed=seen.observed,
         relabel=EARLY,

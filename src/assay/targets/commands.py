@@ -23,7 +23,7 @@ OF_CLIENTS = {"client": "", "server.address": ""}
 GROUP = "cgroup"
 
 
-ALIKE = ("mount", "filesystem", "below", "mount.options")
+ALIKE = ("mount", "filesystem", "below", "mount.options", "mount.holds_back")
 """Facts of the mount that do not name a trial's own directory."""
 
 
