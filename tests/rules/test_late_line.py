@@ -48,7 +48,7 @@ def fact(key, value):
 
 
 def case(rule="L13", claim=EMULATED, line=True, **changes):
-    made = served(rule, claim=claim, values={"read.bytes": 100.0 * MIB}, figure="bytes_per_s")
+    made = served(rule, claim=claim, values={"read.bytes": 100.0 * MIB, "read.bytes_per_s": 100.0 * MIB}, figure="bytes_per_s")
     numbers = {**GOOD, **changes}
     found = tuple(series(metric, value) for metric, value in numbers.items()) if line else ()
     facts = (fact("target.line", "wan"), fact("target.path.wan.up.loss", "0.001")) if line else ()

@@ -23,7 +23,7 @@ def case(more=(), interfaces=None, inside=None, other=0, operation="send"):
 
 
 def judged(arrived=None, rate=None, **seen):
-    says = {name: value for name, value in (("arrived_bytes", arrived), ("arrived_bytes_per_s", rate)) if value is not None}
+    says = {name: value for name, value in (("delivered_bytes", arrived), ("delivered_bytes_per_s", rate)) if value is not None}
     return RULE.check(case({f"send.{name}": value for name, value in says.items()}.items(), **seen))
 
 

@@ -77,6 +77,8 @@ FIGURES: Mapping[str, FigureKind] = {
     "bytes": FigureKind(unit=Unit.BYTES, better=Better.HIGHER),
     "errors": FigureKind(unit=Unit.COUNT, better=Better.LOWER),
     "attempts": FigureKind(unit=Unit.COUNT, better=Better.HIGHER),
+    "delivered_bytes": FigureKind(unit=Unit.BYTES, better=Better.HIGHER),
+    "delivered_elapsed_ns": FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER),
     "longest_pause_ns": FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER),
     **{name: FigureKind(unit=unit, better=Better.LOWER) for name, unit in cost.UNITS.items()},
     **{name: FigureKind(unit=unit, better=Better.LOWER) for name, unit in coherence.UNITS.items()},

@@ -52,7 +52,7 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         if match[10] is None or match[10] == ("sender" if sent else "receiver"):
             yield from _of_row(operation, match)
         elif sent:
-            yield from ((f"send.arrived_{name.partition('.')[2]}", number) for name, number in _of_row(operation, match))
+            yield from ((f"send.delivered_{name.partition('.')[2]}", number) for name, number in _of_row(operation, match))
         if (lost := LOST.fullmatch(match[9] + " ")) and match[10] != "sender":
             yield from _datagrams(operation, int(lost[1]), int(lost[2]))
 
@@ -109,9 +109,9 @@ def _json(report: Mapping[str, Any]) -> Iterator[printed.Figure]:
         yield f"{operation}.bytes_per_s", printed.exact(printed.json_number(row["bits_per_second"]) / 8)
         arrived = sides["received"] or row
         if operation == "send" and sides["received"] and arrived["bytes"]:  # a server does not know what arrived
-            yield "send.arrived_bytes", printed.exact(printed.json_number(arrived["bytes"]))
-            yield "send.arrived_elapsed_ns", printed.exact(printed.json_number(arrived["seconds"]) * printed.SECOND)
-            yield "send.arrived_bytes_per_s", printed.exact(printed.json_number(arrived["bits_per_second"]) / 8)
+            yield "send.delivered_bytes", printed.exact(printed.json_number(arrived["bytes"]))
+            yield "send.delivered_elapsed_ns", printed.exact(printed.json_number(arrived["seconds"]) * printed.SECOND)
+            yield "send.delivered_bytes_per_s", printed.exact(printed.json_number(arrived["bits_per_second"]) / 8)
         if arrived.get("packets"):
             yield from _datagrams(
                 operation, printed.json_number(arrived["lost_packets"]), printed.json_number(arrived["packets"])

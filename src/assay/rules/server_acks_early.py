@@ -12,8 +12,8 @@ bytes that the server gave to its kernel (L6) less its dirty pages.
   Too few flushes for 1 - `all_share` of the changes: fail; but not of an online import whose clock ends with a flush.
 - A rate that counts the flush of both ends (`synced_bytes_per_s`) is judged when that flush is over, if it flushed the server's
   storage. Data that are still dirty, on a file system in memory, or on a volatile device that completed no flush: fail.
-- A setting that was read back from what ran denies it (`durable = false`, a flush that is ignored), or the data are on a file
-  system in memory: fail, whatever was counted.
+- A setting that was read back from what ran denies it (`durable = false`, a flush that is ignored): fail, whatever was counted.
+  Data on a file system in memory fail as well.
 - Other programs flush the same device: the changes need flushes beyond the idle baseline (`all_share`), else unverified. So are
   changes of which half were answered within `flush_share` of the time that the device takes for a flush.
 - The end of an offline import (`ldap_import`) is an acknowledgement, too. More than `early_share` of the written bytes is dirty

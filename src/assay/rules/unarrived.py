@@ -35,14 +35,14 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """What arrived, or at least left this host, over what was sent."""
-    sent, arrived = reported(case, "bytes") or 0.0, reported(case, "arrived_bytes")
+    sent, arrived = reported(case, "bytes") or 0.0, reported(case, "delivered_bytes")
     who = "receiver"
     if arrived is None:
         arrived, who = left(case), "interfaces"
     if arrived is None or sent <= 0:
         return found(RULE, case, State.UNVERIFIED, "Bytes that arrived are unknown: no report of the receiver, no counters.")
     lost, limits = max(0.0, 1 - arrived / sent), case.thresholds
-    observed = {"sent_bytes": sent, "arrived_bytes": arrived, "lost_share": lost}
+    observed = {"sent_bytes": sent, "delivered_bytes": arrived, "lost_share": lost}
     text = f"{in_bytes(sent)} sent, {in_bytes(arrived)} {'arrived' if who == 'receiver' else 'left the interfaces of this host'}"
     if lost <= limits["noted_share"]:
         return found(RULE, case, State.PASS, f"{text}.", observed=observed, evidence=(SOURCES[who],))
@@ -85,7 +85,7 @@ def arriving(case: TrialCase, share: float) -> Bound | None:
     if rate is None:
         return None
     value, unit = rate
-    own = reported(case, "arrived_bytes_per_s") if unit == Unit.BYTES_PER_S else None
+    own = reported(case, "delivered_bytes_per_s") if unit == Unit.BYTES_PER_S else None
     return Bound(low=None, high=min(value, value * share if own is None else own), unit=unit)
 
 
