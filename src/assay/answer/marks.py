@@ -113,6 +113,7 @@ _FIGURES: Mapping[str, str] = {
     "latency_max_ns": "longest latency",
     "latency_p50_ns": "median latency",
     "elapsed_ns": "elapsed time",
+    "delivered_elapsed_ns": "time of the delivered bytes",
     "cpu_share": "CPU share",
     "server_cpu_share": "CPU share of the server",
     "cpu_ns_per_op": "CPU time per operation",
