@@ -248,7 +248,7 @@ def test_a_base_that_is_not_there(bench, server):
 
 
 def test_an_untrusted_certificate_is_refused_unless_it_is_allowed(bench, server):
-    refused(loaded(bench, server.tls), server.tls, "Correct url")
+    refused(loaded(bench, server.tls), server.tls, "Correct ca_file or the name in url")
     for trusts in (f"ca_file={server.certificate}", "any_certificate=true"):
         done = loaded(bench, server.tls, trusts)
         assert done.returncode == 0, done.stderr

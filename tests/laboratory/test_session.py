@@ -9,7 +9,7 @@ from assay.laboratory.session import own_ledger
 from assay.undo import ledger
 
 STUCK = json.dumps(["sh", "-c", "echo it sticks >&2; exit 1"])
-TOLD = r"not undone: command argv=.* \(.*it sticks\)\. Run `assay doctor` to try again\."
+TOLD = r"not undone: command sh -c .* \(.*it sticks\)\. Run `assay doctor` to try again\."
 
 
 @pytest.fixture(autouse=True)
