@@ -31,7 +31,7 @@ def serve(link):
     while order := link.recv(1):
         if order == b"r":
             with open("data/file" + link.recv(1).decode(), "rb", buffering=0) as file:
-                link.sendfile(file)
+                while block := file.read(4096): link.sendall(block)
             break
         block = link.recv(65536, socket.MSG_WAITALL)
         os.write(store, block)
@@ -137,6 +137,9 @@ def command(work, direction):
 
 
 READS = ('"w.read.bytes" = { claim = { CLAIM } }', command(READ, "read"))
+TIMED = "import time\nbegun = time.monotonic()" + READ.replace("print(total)", "print(int(total / (time.monotonic() - begun)))")
+RATES = ('"w.read.bytes_per_s" = { claim = { CLAIM } }', command(TIMED, "read").replace('"B"', '"B/s"'))
+"""Noise changes a rate, never the amount of a work that is done to its end."""
 WRITES = ('"w.write.bytes" = { claim = { CLAIM } }', command(WRITE, "write"))
 STARTS = ('"w.null.ops_per_s" = { claim = { CLAIM } }', NULL)
 APART = {"DISK": "own"}
@@ -146,7 +149,7 @@ LIES = {
     "early acknowledgement": Lie("D04", 'durability = "stable-media"', WRITES, {"SYNC": "no", **APART}, {"SYNC": "yes", **APART}),
     "no wire": Lie("L05", 'path = "wire"', READS, {"boot": "one"}, {"boot": "two"}),
     "full link": Lie("L03", 'tier = "device"', READS, {"rate": "40mbit"}, {}, (Severity.QUALIFIES,)),
-    "busy server": Lie("N03", 'tier = "device"', READS, {"burns": 2}, {}, (Severity.QUALIFIES,)),
+    "busy server": Lie("N03", 'tier = "device"', RATES, {"burns": 2}, {}, (Severity.QUALIFIES,)),
     "late client": Lie("W04", 'load = "closed"', STARTS, {"DELAY": "2 s"}, {"DELAY": "0 s"}),
     "unequal clocks": Lie("W08", 'load = "closed"', STARTS, {"TIME": "2 ms"}, {"TIME": "3 s"}, tuple(Severity)[:2]),
 }

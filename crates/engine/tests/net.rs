@@ -190,9 +190,11 @@ fn both_ends_say_what_the_kernel_says() {
     );
     assert_eq!(one["peer"], net["address"]);
     assert_eq!(one["local"], server["net"]["connections"][0]["peer"]);
-    // What is still under way at the end is not acknowledged: at most what the buffer holds.
+    // What is still under way at the end is not acknowledged: at most what the buffer holds, and the segment that filled it
+    // (sk_stream_memory_free is asked before a segment is begun).
+    let under_way = 131_072 + 65_536;
     assert!(
-        one["tcp"]["acked_bytes"].as_u64().expect("a number") + 131_072 >= bytes(&load, "send")
+        one["tcp"]["acked_bytes"].as_u64().expect("a number") + under_way >= bytes(&load, "send")
     );
     let columns = net["intervals"]["columns"].as_array().expect("columns");
     let rows = net["intervals"]["rows"].as_array().expect("rows");
