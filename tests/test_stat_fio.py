@@ -76,6 +76,7 @@ LYING = (
     Example(
         *("waitfor", TEXT, {"filesize": "8m", "runtime": 1, **FILE}, ("random_read", "random_read_2", "write", "random_write")),
         {"random_read": "T01", "random_read_2": "T01", "write": "D06", "random_write": "D06"},
+        frozenset({"D01"}),
     ),
     # what one job writes, the other reads where it has not been written yet
     Example("flow", TEXT, {"size": "64m", "runtime": 1, **FILE}, BOTH, {"read": "T06"}, OFTEN_FROM_MEMORY),
@@ -83,7 +84,7 @@ LYING = (
     Example(
         *("falloc", JSON, {"size": "8m", "filesize": "8m", "runtime": 1}, ("read", "random_write", "write", "trim")),
         {"random_write": "D06"},
-        frozenset({"T01", "T06", "D06"}),
+        frozenset({"T01", "T06", "D06", "D01"}),
     ),
 )
 OBJECTS = (

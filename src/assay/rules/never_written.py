@@ -174,7 +174,8 @@ def absorber(case: TrialCase, written: float) -> tuple[str, str]:
         ladder.passed(case.phase, case.observations, rung, Direction.WRITE) for rung in (Rung.SYSCALL, Rung.CLIENT_CACHE)
     )
     counted = calls is not None and calls.raw_bytes >= case.thresholds["reached_share"] * written
-    if counted and dirtied is not None and dirtied.raw_bytes < case.thresholds["cancelled_share"] * written:
+    few = min(case.thresholds["cancelled_share"] * written, case.thresholds["least_bytes"])
+    if counted and dirtied is not None and dirtied.raw_bytes < few:
         return "nothing of it became dirty for a device, as on a file system in memory", "write into a file system in memory"
     return "the rest was overwritten in memory", "write into memory: data overwritten before write-back"
 
