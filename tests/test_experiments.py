@@ -58,9 +58,9 @@ def once(name, home):
 
 
 def doubts(verdict):
-    """The rules that failed and could not even bound the figure."""
+    """The rules that failed and could not even bound the figure, or bounded it as loosely as noise may."""
     failed = [finding for finding in verdict["findings"] if finding["state"] == "fail" and finding["severity"] != "notes"]
-    return {finding["rule"] for finding in failed if finding["bound"] is None}
+    return {finding["rule"] for finding in failed if finding["bound"] is None or finding["rule"] in NOISE}
 
 
 def is_what_it_says(verdict):
