@@ -40,7 +40,7 @@ def came_back(bench, target, action, for_s):
     run, seen = bench.conduct(target, workloads=(load,), observers=())
     assert run.outcome is Outcome.FINISHED, run.error
     looked, *bad = fates(run)["d.check"]
-    assert looked > 100
+    assert looked > 20, "records of some time before and after"
     assert bad == [0, 0, 0]
     (_, began), (ended, _) = began_and_ended(seen)
     assert away_ns(run.phases[0]) > (ended - began - NEAR_S) * SECOND

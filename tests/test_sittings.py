@@ -146,7 +146,7 @@ def test_a_sitting_on_another_machine_after_a_reboot_comes_into_the_same_noteboo
     last = sit(bench, "old")
     assert {run["run"]["outcome"] for run in last["runs"]} == {"finished"}
     (comparison,) = last["comparisons"]
-    assert comparison["ratio"]["n"] >= 5
+    assert comparison["ratio"]["n"] >= 2, "what others disturbed is left out"
     assert comparison["conclusion"] != "different and matters"
     answer = json.loads(
         bench.run(
