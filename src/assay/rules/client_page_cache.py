@@ -117,7 +117,7 @@ def is_of_memory(case: TrialCase) -> bool:
 
 def through_user_space(case: TrialCase, requested: float, seen: fuse.Behind) -> Finding:
     """Reads through FUSE: what the process behind the mount read from storage, or may have got over a network."""
-    where, little = f"The process behind {' and '.join(seen.mounts)}", case.thresholds["nothing_share"] * requested
+    where, little = f"The process behind {' and '.join(seen.mounts)} (FUSE)", case.thresholds["nothing_share"] * requested
     if seen.read_bytes is None or seen.calls is None:
         text = f"{where} was not seen, and reads through FUSE are counted for no other process."
         return found(RULE, case, State.UNVERIFIED, text, lacking=OF_USER_SPACE, observed=figures(case, None, requested))

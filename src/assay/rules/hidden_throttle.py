@@ -3,7 +3,8 @@
 The rule reads `nr_throttled` and `throttled_ns` of the processes' control groups.
 It compares every throttle rule on a device of the stack with the device's own I/O.
 - An undeclared rule was used to `used_share` or more, or a group was stopped for `throttled_share` of the time: qualified. The
-  figure is a lower bound of a rate, an upper bound of a latency.
+  figure is a lower bound of a rate, an upper bound of a latency. The time in which a group was not stopped bounds the other
+  side. How much a throttled device could do is not known: the figure is TAINTED.
 - A group was stopped for less, or was at the limit of its memory: a note.
 - The limit is declared by the target, is the factor, or was not reached: pass, with the limiter named.
 - No process of the load was seen in a control group, or its groups could not be read: unverified.
@@ -66,13 +67,23 @@ def check(case: TrialCase) -> Finding:
         in_words(state, limits, reached, missing),
         severity=worst,
         observed={str(one): one.used_share for one in limits},
-        bound=held_back(case) if held else None,
+        bound=held_back(case, running_share(case, held)) if held else None,
         relabel=f"held back by the {held[0].what}" if held else None,
         detail=held[0].detail if held else None,
         limiter=limiter(limits, held, limit),
         lacking=needed(case),
         evidence=tuple(f"{one.source}: {one}" for one in limits),
     )
+
+
+def running_share(case: TrialCase, held: list[Throttle]) -> float | None:
+    """The share of the time in which no quota stopped the load; None where a device was throttled, or no time was counted."""
+    if any(one.limiter is None or one.limiter.kind is not LimiterKind.CPU_QUOTA for one in held):
+        return None
+    stopped = [one.share for one in stopped_groups(case)]
+    known = [share for share in stopped if share is not None]
+    most = max(known, default=1.0)
+    return 1 - most if len(known) == len(stopped) and most < 1 else None
 
 
 def limiter(limits: list[Throttle], reached: list[Throttle], share: float) -> Limiter | None:

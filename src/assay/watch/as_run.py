@@ -304,6 +304,8 @@ def added(watched: Watched) -> Iterator[Series]:
         yield gauge(PROCESS, ABSOLUTE, "doubtful_read_bytes", "bytes", doubtful)
     for growth in watched.grown:
         yield from of_growth(growth, watched.elapsed_ns)
+    if not watched.grown:
+        yield gauge(FILES, ABSOLUTE, "grown_bytes", "bytes", [(watched.elapsed_ns, 0)])
     seen = any(True for _ in watched.observations.over_time(PHASE, "process", "cancelled_write_bytes"))
     if watched.account is not None and not seen:
         points = [(0, 0), (watched.elapsed_ns, watched.account.cancelled_write_bytes)]

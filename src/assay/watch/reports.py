@@ -234,12 +234,34 @@ def read(parser: Parser, mine: Sequence[tuple[str, ...]], output: tuple[str, Wat
     if len(each) > 1 or len(mine) > 1:
         return of_several(parser, mine, (each, lived, watched))
     wanted = frozenset(parser.operations(mine[0]))
+    values, resolution = (several.chosen(read(text), wanted) for read in (parser.parse, parser.resolution))
+    values, resolution = timed(parser, mine[0], (values, resolution))
     return Reported(
         tool=parser.name,
-        values=several.chosen(parser.parse(text), wanted),
-        resolution=several.chosen(parser.resolution(text), wanted),
+        values=values,
+        resolution=resolution,
         tier=parser.tier(mine[0]),
     )
+
+
+def timed(
+    parser: Parser, argv: Sequence[str], known: tuple[Mapping[str, float], Mapping[str, float]]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the figures with the time that each rate rests on, and what is open of it by the clock of the tool.
+
+    A tool that tells a rate alone was told how many operations to do.
+    """
+    values, resolution = map(dict, known)
+    count = parser.count(argv)
+    for operation in dict.fromkeys(name.rpartition(".")[0] for name in known[0]):
+        rate, done = values.get(f"{operation}.ops_per_s"), values.get(f"{operation}.count", count)
+        elapsed = f"{operation}.elapsed_ns"
+        if parser.clock_ns and done and (rate or elapsed in values):
+            told = values.setdefault(f"{operation}.count", done)
+            if rate:  # a printed time may have fewer digits than the clock
+                values[elapsed] = told * 1e9 / rate
+            resolution[elapsed] = parser.clock_ns / 2
+    return values, resolution
 
 
 def of_several(
