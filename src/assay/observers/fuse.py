@@ -17,6 +17,7 @@ from assay.machine import fuse
 from assay.records import Edge, Series, Snapshot, Subject
 
 COUNTERS = {"read_bytes": ("read_bytes", "bytes"), "rchar": ("call_bytes", "bytes"), "syscr": ("calls", "count")}
+MOUNT_TABLE = "/proc/self/mountinfo"
 NETWORKED = "networked"
 MOUNTS = "mounts"
 """In a look: mount point -> the processes, and whether they have a connection."""
@@ -24,8 +25,8 @@ UNSEEN = "the process behind {} holds /dev/fuse where we may not look"
 
 
 def available(host: Host) -> str | None:
-    """Return that there is no such mount; None if there is one."""
-    return None if fuse.user_mounts(host) else "no file system in user space (FUSE) is mounted"
+    """Return that mounts cannot be seen; None if they can: a target may mount a file system in user space later."""
+    return None if host.exists(MOUNT_TABLE) else f"no {MOUNT_TABLE}: file systems in user space (FUSE) are invisible"
 
 
 def read(host: Host, _subject: Subject) -> Mapping[str, object]:

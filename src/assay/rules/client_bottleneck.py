@@ -23,6 +23,7 @@ New memory is named instead of a slow client if all of this holds:
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from assay import measures
@@ -37,6 +38,8 @@ from assay.units import Unit
 
 PAGE = 4096
 IDLE_TARGET = "The target may be faster"
+DIRECT = re.compile(r"\b[io]?flags?=\S*\bdirect\b|--?direct(?:=1)?(?:\s|$)")
+"""How dd, sysbench and fio are told to go past the page cache."""
 HELD_SHARE = 0.01
 """Of what was written: T01's counter noise."""
 TICK_NS = 10_000_000
@@ -160,7 +163,9 @@ def is_direct(case: TrialCase) -> bool:
     held = [one.value[-1] for one in ladder.gauges(case.phase, case.observations, "page_cache", ladder.HELD) if one.value]
     written = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     past = case.direction is Direction.WRITE and bool(held and written) and sum(held) <= HELD_SHARE * (written or 0.0)
-    return knob(case, "asks_direct") is True or past
+    words = knob(case, "argv")
+    asked = isinstance(words, tuple) and any(DIRECT.search(str(word)) for word in words)
+    return asked or knob(case, "asks_direct") is True or past
 
 
 def device_waited(case: TrialCase, device: str, idle: float, ran: float, observed: dict[str, float | None]) -> Finding:

@@ -140,7 +140,8 @@ def external(
     wanted = measures(values, {name: (way, name in judged) for name, way in directions.items()}, (tier, claim))
     experiment = experiment_of(watched, reported, wanted, counted=are_counted(watched, fed=fed))
     parts = reported.parts if reported and reported.are_observed and not in_turn(reported.parts) else ()
-    phase = phase_of(watched, (values | (printed(reported) if reported else {}), directions), parts)
+    beside = {**printed(reported), **reported.timed} if reported else {}
+    phase = phase_of(watched, (values | beside, directions), parts)
     run = Run(
         trial=Trial(id=1, experiment="", levels={}, replicate=1, block=1, sitting=0, position=1, seed=1),
         attempt=1,
