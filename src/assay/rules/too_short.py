@@ -46,9 +46,14 @@ def is_beginning(case: TrialCase) -> bool:
 
 
 def tool_time(case: TrialCase) -> tuple[float | None, float]:
-    """The time of an external tool in ns, and what is open of it to either side."""
-    own = case.phase.values
-    return own.get(f"{case.measure.operation}.elapsed_ns"), own.get(f"{case.measure.operation}.elapsed_ns_half", 0.0)
+    """The time of an external tool in ns, by its rate where it does not print it, and what is open of it to either side."""
+    elapsed, half, count, rate = (
+        case.phase.values.get(f"{case.measure.operation}.{name}")
+        for name in ("elapsed_ns", "elapsed_ns_half", "count", "ops_per_s")
+    )
+    if elapsed is None and count and rate:
+        elapsed = count * 1e9 / rate
+    return elapsed, half or 0.0
 
 
 def check(case: TrialCase) -> Finding:

@@ -303,6 +303,9 @@ def added(watched: Watched) -> Iterator[Series]:
     if watched.account is not None and watched.account.beside_data_read_bytes:
         doubtful = [(watched.elapsed_ns, watched.account.beside_data_read_bytes)]
         yield gauge(PROCESS, ABSOLUTE, "doubtful_read_bytes", "bytes", doubtful)
+    if watched.account is not None and watched.account.kinds is not None and watched.account.kinds.device_bytes:
+        moved = [(watched.elapsed_ns, watched.account.kinds.device_bytes)]
+        yield gauge(PROCESS, ABSOLUTE, ladder.OF_NO_FILE, "bytes", moved)
     for growth in watched.grown:
         yield from of_growth(growth, watched.elapsed_ns)
     if not watched.grown:
