@@ -55,3 +55,18 @@ def test_a_throttle_rule_of_the_commands_group_is_named(disk):
     assert (limited["state"], "write limit of 8 MB/s" in limited["statement"]) == ("fail", True)
     assert lie["verdict"] != "SOUND"
     assert free["state"] == "pass"
+
+
+HOLD = "import os, time; held = [os.open('/dev/null', os.O_RDONLY) for _ in range({})]; time.sleep(1.5); print('9 MB/s')"
+TOLD = ("--direction", "read", "--reported", "([0-9]+) MB/s", "--unit", "MB/s")
+
+
+def test_a_command_with_as_many_open_files_as_it_may_have_is_held_back(disk):
+    """Three standard streams and 17 more are 20, the limit of the shell that it begins in."""
+    ends = {}
+    for name, count in (("lie", 17), ("twin", 5)):
+        words = ("sh", "-c", f'ulimit -n 20; exec python3 -c "{HOLD.format(count)}"')
+        _, ends[name] = judged(disk, *words, before=(*AS_IS, *TOLD))
+    assert (ends["lie"]["state"], ends["lie"]["severity"]) == ("fail", "qualifies")
+    assert "limit of 20 open files (ulimit -n), 20 open" in ends["lie"]["statement"]
+    assert ends["twin"]["state"] == "pass"

@@ -119,3 +119,13 @@ iperf3_report() { # MBYTES MBITS LOST
 	printf '[  5]   0.00-10.00  sec   358 MBytes   300 Mbits/sec  0.000 ms  0/268222 (0%%)  sender\n'
 	printf '[  5]   0.00-10.07  sec   %s MBytes  %s Mbits/sec  0.142 ms  %s  receiver\n\niperf Done.\n' "$1" "$2" "$3"
 }
+memtier_report() { # HITS MISSES
+	printf 'ALL STATS\nType         Ops/sec     Hits/sec   Misses/sec    Avg. Latency     p50 Latency     p99 Latency       KB/sec\n'
+	for one in Gets Totals; do printf '%s  120345.10  %s  %s  1.65000  1.60000  3.20000  4687.10\n' $one "$1" "$2"; done
+}
+ab_report() { # REQUESTS SECONDS RATE FAILED OTHERS
+	printf 'This is ApacheBench, Version 2.3 <$Revision: 1923142 $>\n\nServer Software:        nginx\n\nConcurrency Level:      10\n'
+	printf 'Time taken for tests:   %s seconds\nComplete requests:      %s\nFailed requests:        %s\n' "$2" "$1" "$4"
+	[ "$4" = 0 ] || printf '   (Connect: 0, Receive: 0, Length: %s, Exceptions: 0)\n' "$4"
+	printf '%sTotal transferred:      16350000 bytes\nRequests per second:    %s [#/sec] (mean)\n' "$5" "$3"
+}

@@ -68,6 +68,14 @@ def looking(observers: tuple[Observer, ...], every_ns: int | None) -> tuple[Obse
 
 
 @dataclass(frozen=True, kw_only=True)
+class Often:
+    """How an observer looks that is to look sooner than its own interval, and after how many polls half as often."""
+
+    every_s: float
+    most_polls: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Companion:
     """A program that runs beside a phase for an observer: noted in the ledger first, asked at the edges, ended for certain."""
 
@@ -121,14 +129,28 @@ def companion(host: Host, undo: Undo, beside: Beside, subject: Subject) -> Compa
 class Sampler:
     """The observers of phase scope during one phase."""
 
-    def __init__(self, host: Host, observers: Iterable[Observer], subject: Subject, *, most_polls: int | None = None) -> None:
-        """`most_polls`: an observer that has polled so often drops every other poll and looks half as often from then on."""
+    def __init__(
+        self,
+        host: Host,
+        observers: Iterable[Observer],
+        subject: Subject,
+        *,
+        most_polls: int | None = None,
+        often: Mapping[str, Often] | None = None,
+    ) -> None:
+        """`most_polls`: an observer that has polled so often drops every other poll and looks half as often from then on.
+
+        `often`: observers that begin sooner and may poll more.
+        """
         self._host = host
         self._most_polls = most_polls
+        self._often = often or {}
         self._subject = subject
         self._observers = tuple(observer for observer in observers if observer.scope is ObserverScope.PHASE)
         self._snapshots: dict[str, list[Snapshot]] = {observer.name: [] for observer in self._observers}
         self._every_ns = {one.name: round(one.every_s * 1e9) for one in self._observers if one.every_s is not None}
+        self._own_ns = dict(self._every_ns)
+        self._every_ns |= {name: round(self._often[name].every_s * 1e9) for name in self._every_ns if name in self._often}
         self._missing: dict[str, str] = {}
         self._beside: dict[str, Companion] = {}
         self._cpu: dict[str, list[tuple[int, int]]] = {ABSOLUTE: []}
@@ -298,10 +320,11 @@ class Sampler:
     def _thin(self, name: str, began: int) -> None:
         """Where an observer has polled often enough, keep the polls on every other beat and the beat between them."""
         seen, every_ns = self._snapshots[name], self._every_ns[name]
-        if self._most_polls is None or len(seen) < self._most_polls:
+        most = self._often[name].most_polls if name in self._often else self._most_polls
+        if most is None or len(seen) < most:
             return
         polls = [snapshot for snapshot in seen if snapshot.edge is Edge.POLL]
-        if len(polls) < self._most_polls:
+        if len(polls) < most:
             return
         dropped = {snapshot.at_ns for snapshot in polls if (snapshot.at_ns - began) // every_ns % 2}
         with self._mutex:
@@ -321,7 +344,9 @@ class Sampler:
             yield gauge(origin, subject, "cpu_ns", "ns", [(at - t0_ns, spent) for at, spent in points])
 
     def _gaps(self) -> dict[str, int]:
-        return {name: longest_gap(self._snapshots[name], every_ns / 1e9) for name, every_ns in self._every_ns.items()}
+        """What begins sooner than its own interval is no worse for a gap within that."""
+        least = self._own_ns
+        return {name: longest_gap(self._snapshots[name], max(every, least[name]) / 1e9) for name, every in self._every_ns.items()}
 
 
 def used_ns() -> int:

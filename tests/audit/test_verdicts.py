@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from assay.audit import judge
 from assay.audit.verdicts import common_bound, exclusive, state_of
-from assay.records import Bound, Severity, State, VerdictState
+from assay.records import Bound, Meaning, Severity, State, VerdictState
 from audit.case_builder import Made, case_of
 from stage import notebook_records as made
 from stage.rows import each
@@ -57,3 +57,26 @@ def test_bounds_that_exclude_each_other_are_an_error_of_the_evidence():
 )
 def test_bounds_further_apart_than_a_factor_bound_nothing(bound, factor, state):
     assert state_of([failed("N03", *bound)], (), VALUE, factor) is state
+
+
+@each(
+    "bound factor state",
+    ((None, 60.0), 2.0, VerdictState.BOUNDED),
+    ((None, 40.0), 2.0, VerdictState.TAINTED),  # 100 was printed, and 40 is the most that is true
+    ((None, 40.0), 3.0, VerdictState.BOUNDED),
+    ((190.0, None), 2.0, VerdictState.BOUNDED),
+    ((210.0, None), 2.0, VerdictState.TAINTED),
+    ((210.0, 220.0), 2.0, VerdictState.TAINTED),
+)
+def test_a_figure_that_is_far_from_its_own_bound_is_no_bounded_one(bound, factor, state):
+    assert state_of([failed("T07", *bound)], (), 100.0, factor) is state
+
+
+@each(
+    "low high state",
+    (VALUE, None, VerdictState.TAINTED),  # what the disk would do without the limit is not known
+    (VALUE, 130.0, VerdictState.BOUNDED),  # a quota that stopped it for less than a quarter of the time
+)
+def test_a_figure_of_a_limit_is_bounded_on_both_sides_or_not_at_all(low, high, state):
+    held = replace(failed("L06", low, high, part="load"), meaning=Meaning.QUOTA)
+    assert state_of([held], (), VALUE, 2.0) is state

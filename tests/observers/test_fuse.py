@@ -90,5 +90,14 @@ def test_a_file_system_over_one_in_user_space_has_its_processes(tmp_path):
     assert OBSERVER.read(host, SUBJECT)["mounts"]["/srv/over"]["pids"] == [7]
 
 
-def test_without_such_a_mount_nothing_is_looked_for(tmp_path):
-    assert "no file system in user space" in OBSERVER.available(host_of(tmp_path, [], ()))
+def test_without_a_mount_it_looks_all_the_same_and_finds_none(tmp_path):
+    """A target may mount one after the observers were chosen."""
+    host = host_of(tmp_path, [], ())
+    assert OBSERVER.available(host) is None
+    assert OBSERVER.read(host, SUBJECT)["mounts"] == {}
+
+
+def test_mounts_that_cannot_be_seen_are_a_reason(tmp_path):
+    host = host_of(tmp_path, [], ())
+    (tmp_path / "proc/self/mountinfo").unlink()
+    assert "invisible" in OBSERVER.available(host)

@@ -73,3 +73,16 @@ def test_it_knows_its_own_and_its_file():
     assert PARSER.recognises(("iperf3", "-c", "x", "-J"), recorded("iperf3-3.12-tcp.json"))
     assert not PARSER.recognises(("iperf3", "-s"), "Server listening on 5201\n")
     assert PARSER.result_file(("iperf3", "--logfile", "f")) == "f"
+
+
+def test_a_quoted_summary_without_its_line_of_dashes():
+    text = """Connecting to host 10.0.0.1, port 5201
+[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5]   0.00-10.00  sec   358 MBytes   300 Mbits/sec  0.000 ms  0/268222 (0%)  sender
+[  5]   0.00-10.07  sec   116 MBytes  96.6 Mbits/sec  0.142 ms  181195/268219 (68%)  receiver
+
+iperf Done.
+"""
+    found = PARSER.parse(text)
+    assert (found["send.bytes_per_s"], found["send.delivered_bytes_per_s"]) == (300e6 / 8, 96.6e6 / 8)
+    assert (found["send.errors"], found["send.count"]) == (181_195, 268_219)

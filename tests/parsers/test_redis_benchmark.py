@@ -39,3 +39,18 @@ def test_it_knows_its_own():
     assert PARSER.recognises(("redis-benchmark", "--csv"), recorded("redis-benchmark-7.0.15-csv.txt"))
     assert PARSER.recognises(("/usr/bin/redis-benchmark", "-q"), recorded("redis-benchmark-7.0.15-quiet.txt"))
     assert not PARSER.recognises(("redis-cli", "info"), "# Server\nredis_version:7.0.15\n")
+
+
+def test_a_rate_that_the_clock_of_milliseconds_could_not_tell():
+    assert PARSER.parse("SET: inf requests per second, p50=0.231 msec\n") == {
+        "request_set.elapsed_ns": 0,
+        "request_set.latency_p50_ns": 231_000,
+    }
+    head = '"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms","max_latency_ms"\n'
+    assert PARSER.parse(head + '"SET","inf","0.246","0.096","0.231","0.415","0.415","0.415"\n')["request_set.elapsed_ns"] == 0
+
+
+def test_how_many_requests_the_arguments_ask_for():
+    assert PARSER.count(("redis-benchmark", "-q", "-n", "100")) == 100
+    assert PARSER.count(("redis-benchmark", "-q")) == 100_000
+    assert PARSER.count(("redis-benchmark", "-n", "{n}")) is None

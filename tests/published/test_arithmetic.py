@@ -236,3 +236,9 @@ def test_links_of_disks_that_people_plug_in():
     assert said("40 MB/s over USB 2.0", "L04")[0] is State.PASS
     assert said("520 MB/s over USB 3.0", "L04")[0] is State.FAIL
     assert said("430 MB/s over USB 3.0", "L04")[0] is State.PASS
+
+
+def test_what_may_be_in_two_lines_of_ab_counts_once():
+    text = "Complete requests: 1000 Failed requests: 565 Non-2xx responses: 189"
+    assert "565 failed of 1,000" in failed(text)["G04"].statement
+    assert "189 failed of 1,000" in failed(text.replace("565", "100"))["G04"].statement

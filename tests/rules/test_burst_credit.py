@@ -1,6 +1,7 @@
 """W03: a rate that fell once and stayed low, one that came back, drifts, noise, bursts that are claimed."""
 
 import random
+from array import array
 from dataclasses import replace
 
 import pytest
@@ -52,6 +53,56 @@ def test_what_is_not_judged():
     opened = replace(one.phase, clients=tuple(replace(client, load=load) for client in one.phase.clients))
     assert "schedule" in (RULE.applies(replace(one, phase=opened)) or "")
     assert "external" in (RULE.applies(case_of(Made(values={"read.bytes": 1.0}), "W03")) or "")
+
+
+def tool(rises, *, says=None, figure="bytes_per_s", layer="network", direction="send"):
+    """An external tool that moved so many MB in each tenth of a second, by the counters of an interface or of its process."""
+    total = sum(rises)
+    values = {f"{direction}.bytes": (total if says is None else says) * 1e6, f"{direction}.{figure}": total * 1e7 / len(rises)}
+    found = case_of(Made(operation=direction, seconds=len(rises) / 10, figure=figure, values=values), "W03")
+    found = replace(found, value=values[f"{direction}.{figure}"])
+    metric = {"network": "tx_bytes", "process": f"{direction}_bytes"}[layer]
+    subject = {"network": "interface:eth0", "process": "pid:7"}[layer]
+    told = progress("read.bytes", [one * 1e6 for one in rises], 0.1)
+    start = array("q", (0, *told.at_ns)), array("d", (0.0, *told.value))
+    seen = replace(told, layer=layer, subject=subject, metric=metric, at_ns=start[0], value=start[1])
+    return replace(found, observations=replace(found.observations, series=(seen,)))
+
+
+def test_the_mean_of_a_tool_is_of_neither_level():
+    """30 MB in the first tenth of a second and 0.2 MB in each of the 20 that follow: 28.5 MB came on credit."""
+    finding = RULE.check(tool([30.0, *[0.2] * 20]))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert finding.bound.low == pytest.approx(2e6, rel=0.2)  # 0.2 MB in a tenth of a second
+    assert finding.bound.high > 100e6
+    assert "a burst, then a lower rate" in finding.relabel
+
+
+def test_a_level_of_a_tool_that_lasts_for_a_while():
+    finding = RULE.check(tool([*[4.0] * 8, *[1.0] * 12], layer="process", direction="read"))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert finding.bound.low == pytest.approx(10e6, rel=0.1)
+    assert finding.bound.high == pytest.approx(40e6, rel=0.1)
+
+
+@each(
+    "rises",
+    [1.0] * 20,
+    [*[1.5] * 10, *[1.0] * 10],
+    [3.0, *[1.0] * 19],
+    [0.0, 0.5, *[1.0] * 18],
+    [*[1.0] * 15, *[0.0] * 5],
+    [*[1.0] * 8, *[3.0] * 12],
+)
+def test_a_tool_whose_rate_did_not_fall_to_less_than_half(rises):
+    assert RULE.check(tool(rises)).state is State.PASS
+
+
+def test_counters_that_saw_other_bytes_tell_nothing_of_a_tool():
+    falls = [30.0, *[0.2] * 20]
+    assert RULE.check(tool(falls, says=15.0)).state is State.UNVERIFIED
+    assert RULE.check(tool(falls, says=90.0)).state is State.UNVERIFIED
+    assert RULE.check(tool([30.0, *[0.2] * 5])).state is State.UNVERIFIED
 
 
 def test_states():

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
-from assay.records import Claim, Durability, EngineCost, Fact, FactClass, LoadTotal, Severity, State, Tier, When
+import pytest
+
+from assay.records import Claim, Direction, Durability, EngineCost, Fact, FactClass, LoadTotal, Rung, Severity, State, Tier, When
 from assay.rules.client_bottleneck import RULE
-from audit.case_builder import SECOND, Made, but, case_of, gauge
+from audit.case_builder import MIB, SECOND, Made, but, case_of, gauge, reading
 from stage.rows import each
 from stage.said import FAIL, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
 
@@ -54,6 +56,49 @@ def test_a_latency_is_bounded_from_above():
     assert (RULE.check(one).bound.low, RULE.check(one).bound.high) == (None, one.value)
 
 
+def external(idle_s, cpu_s, *, direct=True, calls=20, claim=DEVICE.claim, operation="read", ticks=True):
+    """A command that ran for 10 s, on a device that had no request for so many of them."""
+    made = but(DEVICE, operation=operation, values={f"{operation}.bytes_per_s": 1e8}, knobs={"asks_direct": direct}, claim=claim)
+    found = case(but(made, lower_bytes=256 * MIB), cpu_s=cpu_s)
+    way = Direction.READ if operation == "read" else Direction.WRITE
+    made_calls = reading(Rung.SYSCALL, "pid:100", way, (256 * MIB, calls), seconds=10.0)
+    rises = dict.fromkeys(("io_ticks", "read_ticks", "write_ticks", "flush_ticks"), (10 - idle_s) * 1000)
+    busy = [gauge("block", "device:vda", name, (0, rise), 10.0) for name, rise in rises.items()] if ticks else []
+    seen = found.observations
+    seen = replace(seen, series=(*seen.series, *busy), readings=(*seen.readings, made_calls))
+    return RULE.check(replace(found, value=1e8, observations=seen))
+
+
+def test_a_device_that_waits_for_the_command_could_do_more():
+    finding = external(idle_s=5.0, cpu_s=4.0)
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert finding.bound.low == 1e8
+    assert finding.bound.high == pytest.approx(1e8 / 0.6, rel=1e-3)  # 4 s of CPU time, less 20 calls of 50 us
+
+
+@each(
+    "idle_s cpu_s more state",
+    (5.0, 1.9, {}, State.PASS),
+    (1.9, 5.0, {}, State.PASS),
+    (5.0, 4.0, {"direct": False}, State.PASS),  # copying into memory is a part of a buffered write
+    (6.0, 5.5, {"direct": False}, State.FAIL),
+    (5.0, 4.0, {"calls": 80_000}, State.PASS),  # 4 s are 80,000 calls of 50 us
+    (5.0, 4.0, {"ticks": False}, State.UNVERIFIED),
+    (5.0, 4.0, {"operation": "write", "claim": Claim(durability=Durability.STABLE_MEDIA)}, State.FAIL),
+)
+def test_the_device_waits_only_where_it_is_idle_while_the_command_computes(idle_s, cpu_s, more, state):
+    assert external(idle_s, cpu_s, **more).state is state
+
+
+def test_requests_that_are_added_up_bound_the_time_of_a_device_too():
+    """io_ticks count each short request as a whole tick: 10 s; the requests themselves lasted 2 s."""
+    found = case(but(DEVICE, values={"read.bytes_per_s": 1e8}, knobs={"asks_direct": True}, lower_bytes=256 * MIB), cpu_s=6.0)
+    rises = {"io_ticks": 10_000, "read_ticks": 2_000, "write_ticks": 0, "flush_ticks": 0}
+    series = [gauge("block", "device:vda", name, (0, rise), 10.0) for name, rise in rises.items()]
+    seen = replace(found.observations, series=(*found.observations.series, *series))
+    assert RULE.check(replace(found, value=1e8, observations=seen)).observed["idle_share"] == pytest.approx(0.8)
+
+
 def test_two_workers_share_the_time_and_one_of_them_may_be_busy():
     two = but(DEVICE, workers=2)
     assert RULE.check(case(two, cpu_s=8.9)).state is State.PASS
@@ -79,7 +124,7 @@ def test_pressure_counts_where_the_load_has_more_workers_than_processors():
     )
 
 
-@each("allowed cpu_s state", (1, 9.5, State.FAIL), (1, 5.0, State.PASS), (2, 9.5, State.UNVERIFIED), (2, 19.0, State.FAIL))
+@each("allowed cpu_s state", (1, 9.5, State.FAIL), (1, 4.0, State.PASS), (2, 9.5, State.UNVERIFIED), (2, 19.0, State.FAIL))
 def test_a_command_that_may_use_a_part_of_the_cpus_is_held_to_that_part(allowed, cpu_s, state):
     command = but(DEVICE, values={"read.bytes_per_s": 1e8, "read.bytes": 1e9})
     assert RULE.check(case(command, cpu_s=cpu_s, cpus=16, allowed=allowed)).state is state
@@ -133,7 +178,7 @@ def test_a_slow_client_is_no_new_memory(made, order, system_s):
 
 def test_a_command_may_have_any_number_of_threads():
     told = but(DEVICE, values={"read.bytes_per_s": 1e8})
-    assert RULE.check(case(told, cpu_s=5.0)).state is State.PASS
+    assert RULE.check(case(told, cpu_s=4.0)).state is State.PASS
     assert RULE.check(case(told, cpu_s=9.5)).state is State.UNVERIFIED
     assert RULE.check(case(told, cpu_s=17.5, host=18.0)).state is State.FAIL
 

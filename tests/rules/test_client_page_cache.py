@@ -221,3 +221,19 @@ def test_what_may_be_of_the_commands_own_files_proves_no_read():
         ("doubtful", RULE.check(doubtful), UNVERIFIED),
         ("other devices' bytes are no data", RULE.check(elsewhere), FAIL, {"hit_share": 0.75}),
     )
+
+
+def test_a_read_of_a_device_without_data_is_no_warm_read():
+    """dd if=/dev/zero of=/dev/null: all of it came from a device of characters."""
+    made = Made(
+        claim=DEVICE,
+        values={"read.bytes": 256.0 * MIB},
+        knobs={"argv": ("dd", "if=/dev/zero", "of=/dev/null")},
+        seen=Seen(storage_bytes=0),
+    )
+    found = case_of(made, "T01")
+    zeros = gauge("process", "", "device_read_bytes", (256.0 * MIB,), 1.0)
+    finding = RULE.check(replace(found, observations=replace(found.observations, series=(*found.observations.series, zeros))))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert "Read from /dev/zero" in finding.statement
+    assert "page cache" in RULE.check(found).statement

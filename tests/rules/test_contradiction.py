@@ -18,7 +18,7 @@ from assay.records import (
     When,
 )
 from assay.rules.contradiction import RULE
-from audit.case_builder import MIB, SECOND, Made, Seen, but, case_of, gauge
+from audit.case_builder import MIB, SECOND, Made, Seen, but, case_of, gauge, reading
 from stage.directory_cases import reported
 from stage.rows import each
 from stage.said import FAIL, INVALIDATES, NOT_ASKED, PASS, UNVERIFIED, high, hold, low
@@ -297,3 +297,20 @@ def test_states():
         (importing(10, 7.3), FAIL),
         (importing(7, 7.3, own=20_001), "20,001"),
     )
+
+
+@each(
+    "calls parse state",
+    (0, "regex", State.UNVERIFIED),
+    (30_000, "regex", State.UNVERIFIED),
+    (40_000, "regex", State.PASS),  # 40,000/s in a second, and as many calls
+    (0, "wrk", State.NOT_APPLICABLE),  # a known tool counts its requests
+)
+def test_a_rate_of_an_unknown_program_is_its_word_alone(calls, parse, state):
+    made = Made(figure="ops_per_s", values={"read.ops_per_s": 40_000.0}, knobs={"parse": parse})
+    found = case_of(made, "E05")
+    direction = Direction.READ if parse == "regex" else Direction.REQUEST
+    seen = [reading(Rung.SYSCALL, "pid:100", Direction.READ, (4096 * calls, calls))] if parse == "regex" else []
+    phase = replace(found.phase, directions={"read": direction})
+    one = replace(found, value=40_000.0, phase=phase, observations=replace(found.observations, readings=tuple(seen)))
+    assert RULE.check(one).state is state

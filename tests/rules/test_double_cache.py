@@ -40,9 +40,13 @@ def test_pages_of_the_image_that_came_and_went_are_counted_by_tracepoints():
 
 def test_what_answered_between_the_devices_is_named_by_what_was_seen_of_the_image():
     read = {"storage_bytes": 256 * MIB, "upper_bytes": 256 * MIB, "lower_bytes": 400_000}
-    warm, cold = (256 * MIB, 256 * MIB), (0, 0)
+    halved = {**read, "lower_bytes": 128 * MIB}
+    warm, half, cold = (256 * MIB, 256 * MIB), (128 * MIB, 128 * MIB), (0, 0)
     hold(
         (judged(**read, dio="1", image_hole_bytes=256 * MIB, backing_cached_bytes=cold), FAIL, INVALIDATES, "never written"),
+        "direct reads of an image pass by its pages in memory: half of it was never written",
+        (judged(**halved, dio="1", image_hole_bytes=128 * MIB, backing_cached_bytes=half), "never written"),
+        (judged(**halved, dio="0", image_hole_bytes=128 * MIB, backing_cached_bytes=half), "host's memory between"),
         (judged(**read, dio="0", image_hole_bytes=0, backing_cached_bytes=warm), FAIL, INVALIDATES, "host's memory between"),
         (judged(**read, dio="1", image_hole_bytes=0, backing_cached_bytes=cold), FAIL, INVALIDATES, "and has no holes"),
         (judged(**read, dio="0"), "host's memory between"),

@@ -77,3 +77,10 @@ def test_states():
         (RULE.applies(case(figure="errors")), NOT_ASKED),
         (RULE.applies(case()), ASKED),
     )
+
+
+def test_answers_of_another_length_may_be_failures():
+    told = {"read.errors": 0.0, "read.count": 5000.0, "read.attempts": 5000.0}
+    assert RULE.check(case_of(Made(values={**told, "read.doubtful": 4711.0}), "G04")).state is State.UNVERIFIED
+    assert RULE.check(case_of(Made(values={**told, "read.doubtful": 1.0}), "G04")).state is State.PASS
+    assert RULE.check(case_of(Made(values={**told, "read.errors": 4711.0}), "G04")).state is State.FAIL

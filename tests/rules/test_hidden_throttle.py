@@ -76,6 +76,8 @@ def test_a_group_stopped_for_its_quota_qualifies_or_is_noted(stood_ns, severity)
         series("cgroup", "throttled_ns", [(-1, 0), (11, stood_ns)], subject="cgroup:/b"),
     )
     assert (finding.state, finding.severity) == (State.FAIL, severity)
+    if severity is Severity.QUALIFIES:  # 5 s of 10 s: what was done in half of the time
+        assert (finding.bound.low, finding.bound.high) == (50e6, 100e6)
 
 
 @pytest.fixture

@@ -44,6 +44,30 @@ def test_what_was_dirty_before_the_clock_and_removed_in_it_is_not_ours():
     assert RULE.check(replace(case, observations=observations)).state is State.PASS
 
 
+@each("claim severity", (STABLE, Severity.INVALIDATES), (DEVICE, Severity.INVALIDATES), (Claim(), Severity.NOTES))
+@each("filesystem volatile", ("tmpfs", None), ("overlay", "tmpfs"))
+def test_a_file_system_in_memory_is_named_and_needs_no_count_of_a_device(claim, severity, filesystem, volatile):
+    made = but(WRITTEN, claim=claim, filesystem=filesystem, call_bytes=256 * MIB, storage_bytes=0, lower_bytes=None)
+    finding = judged_at(made, volatile)
+    assert (finding.state, finding.severity) == (State.FAIL, severity)
+    assert "tmpfs" in finding.statement
+
+
+def judged_at(made, volatile):
+    """The finding of writes into a file system that stores them in another one in memory."""
+    case = case_of(made, "D06")
+    gone = gauge("process", "pid:100", "cancelled_write_bytes", (0.0, 0.0), made.seconds)
+    place = replace(case.run.places[0], volatile=volatile)
+    case = replace(case, observations=replace(case.observations, series=(*case.observations.series, gone)))
+    return RULE.check(replace(case, run=replace(case.run, places=(place,))))
+
+
+def test_what_became_dirty_beside_a_file_system_in_memory_went_to_a_device():
+    made = but(WRITTEN, filesystem="tmpfs", call_bytes=256 * MIB, storage_bytes=256 * MIB)
+    assert judged_at(made, None).state is State.PASS
+    assert judged_at(but(WRITTEN, filesystem="overlay", call_bytes=256 * MIB, storage_bytes=256 * MIB), None).state is State.PASS
+
+
 @each("claim severity", (DEVICE, Severity.INVALIDATES), (STABLE, Severity.QUALIFIES), (Claim(), Severity.NOTES))
 def test_overwriting_in_memory_is_no_work_of_the_device_and_bounds_the_rate_onto_stable_media(claim, severity):
     finding = judged(but(OVERWRITTEN, claim=claim))

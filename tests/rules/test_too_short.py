@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from assay.records import Claim, Regime, State, SteadyState
+from assay.records import Claim, Regime, Severity, State, SteadyState
 from assay.rules.too_short import RULE
 from audit.case_builder import Made, case_of
 from stage.rows import each
@@ -25,6 +25,42 @@ def test_of_a_phase_that_ran_until_it_was_steady_its_steady_rounds_count(round_s
     assert (found.detail == "25.0 s") is (state is State.FAIL)
     never = replace(steady, reached=False, from_ns=None, to_ns=None)
     assert RULE.check(replace(case, phase=replace(case.phase, steady=never))).state is State.PASS
+
+
+def tool(figure="ops_per_s", claim=None, **values):
+    """A figure of an external tool, with what else it told."""
+    told = {f"read.{name}": float(value) for name, value in values.items()}
+    found = case_of(Made(figure=figure, values=told, claim=claim or Claim()), "W01")
+    return replace(found, value=told.get(f"read.{figure}"))
+
+
+def test_a_time_of_a_few_steps_of_the_tools_clock():
+    """4 ms by a clock of 1 ms: half a step is an eighth of it."""
+    coarse = {"ops_per_s": 25_000, "count": 100, "elapsed_ns": 4e6, "elapsed_ns_half": 5e5}
+    found = RULE.check(tool(**coarse))
+    assert (found.state, found.severity, found.bound) == (State.FAIL, Severity.QUALIFIES, None)
+    assert "12.5 %" in found.statement
+    timed = RULE.check(tool("elapsed_ns", **coarse))
+    assert (timed.bound.low, timed.bound.high) == (3.5e6, 4.5e6)
+    assert RULE.check(tool("elapsed_ns", elapsed_ns=0, elapsed_ns_half=5e5)).severity is Severity.INVALIDATES
+    assert RULE.applies(tool(ops_per_s=1e4, count=1e5, elapsed_ns=1e10, elapsed_ns_half=5e5)) is not None
+
+
+@each(
+    "values is_asked",
+    ({"count": 100, "elapsed_ns": 2e7}, True),
+    ({"count": 100}, True),  # 100 at 25,000/s are 4 ms
+    ({"count": 1000, "elapsed_ns": 2e7}, False),
+    ({"count": 100, "elapsed_ns": 1e9}, False),
+    ({}, False),
+)
+def test_a_rate_of_a_few_operations_is_that_of_beginning(values, is_asked):
+    one = tool(ops_per_s=25_000, **values)
+    assert (RULE.applies(one) is None) is is_asked
+    if is_asked:
+        assert (RULE.check(one).state, RULE.check(one).relabel) == (State.FAIL, "too few operations")
+        burst = replace(one, claim=Claim(regime=Regime.BURST))
+        assert RULE.applies(burst) is not None
 
 
 def test_states():

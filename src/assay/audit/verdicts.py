@@ -18,17 +18,24 @@ def state_of(
     """The verdict that follows from the findings, given the ids of the rules that must have passed.
 
     A required rule that is not there, or is unverified, leaves the claim UNVERIFIED. A note never changes a verdict.
-    Bounds that are further apart than a factor are as good as none.
+    Bounds that are further apart than a factor are as good as none, and a figure that is further from them is refuted by them.
     """
     failed = failures(findings)
     if any(finding.severity is Severity.INVALIDATES for finding in failed):
         return VerdictState.INVALID
     bound = common_bound(findings, value)
-    if any(finding.bound is None for finding in failed) or (failed and bound is not None and bound.is_wider(factor)):
+    loose = failed and bound is not None and (bound.is_wider(factor) or bound.is_far_from(value, factor))
+    if loose or any(finding.bound is None or is_of_a_limit(finding) for finding in failed):
         return VerdictState.TAINTED
     if unverified(findings, required):
         return VerdictState.UNVERIFIED
     return VerdictState.BOUNDED if failed else VerdictState.SOUND
+
+
+def is_of_a_limit(finding: Finding) -> bool:
+    """Whether the figure is that of a limit which nobody claims, and how far the true one lies beyond it is not known."""
+    bound, limits = finding.bound, finding.meaning is not None and finding.meaning.is_limiter
+    return limits and bound is not None and None in (bound.low, bound.high)
 
 
 def failures(findings: Iterable[Finding]) -> list[Finding]:

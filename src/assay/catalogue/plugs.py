@@ -343,6 +343,10 @@ class Parser:
     """What the tool's program is called; empty = the parser's name up to its first underscore."""
     direct: str = ""
     """The argument with which the tool reads past the page cache."""
+    count: Callable[[Sequence[str]], float | None] = lambda argv: None
+    """How many operations of each kind these arguments ask for, of tools whose report does not always tell; None = unknown."""
+    clock_ns: int = 0
+    """The step of the clock from which the tool reckons its rates; 0 = finer than what it prints."""
     flush: str = ""
     """The argument with which it flushes before it ends."""
     trap: Callable[[Sequence[str]], str | None] = lambda argv: None

@@ -30,9 +30,12 @@ class TotalGrowth:
 
 
 def of_files(phase: Phase, observations: Observations) -> TotalGrowth | None:
-    """Return how the files of a phase grew; None where nobody looked."""
+    """Return how the files of a phase grew; None where nobody looked.
+
+    Whoever counts the growth itself knows which files were there before: extents that were seen at the end alone do not tell.
+    """
     told = {metric: sum(one.value[-1] for one in ladder.gauges(phase, observations, LAYER, metric)) for metric in METRICS}
-    if told["grown_bytes"]:
+    if any(True for _ in ladder.gauges(phase, observations, LAYER, "grown_bytes")):
         empty = sum(told.values()) - told["grown_bytes"]
         return TotalGrowth(bytes=told["grown_bytes"], empty_bytes=empty, sharing_known=True, kinds=kinds(told))
     return _of_data_files(phase, observations)

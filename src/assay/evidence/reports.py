@@ -82,10 +82,10 @@ def reported_share(phase: Phase, operation: str) -> float | None:
 
     All are its `attempts`, where its count has the failed ones in it, else both together.
     """
-    errors, count = (phase.values.get(f"{operation}.{figure}") for figure in ("errors", "count"))
-    if errors is None or count is None:
+    errors, count, attempts = (phase.values.get(f"{operation}.{figure}") for figure in ("errors", "count", "attempts"))
+    if errors is None or (count is None and attempts is None):
         return None
-    every = phase.values.get(f"{operation}.attempts", errors + count)
+    every = attempts if attempts is not None else errors + (count or 0.0)
     return min(1.0, errors / every) if every else 0.0
 
 

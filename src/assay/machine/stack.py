@@ -133,6 +133,18 @@ def lower_mounts(host: Host, mount: Mount) -> tuple[Mount, ...]:
     return tuple(dict.fromkeys(_lowest(host, mount, frozenset())))
 
 
+def writing_mount(host: Host, mount: Mount) -> Mount:
+    """Return the mount that stores what is written to a stacked file system; the mount itself if it is none."""
+    seen = {mount.point}
+    while layers := [path for path in _layers(mount)[:1] if host.exists(path)]:
+        below = mount_of(host, layers[0])
+        if below.point in seen:
+            break
+        seen.add(below.point)
+        mount = below
+    return mount
+
+
 def _lowest(host: Host, mount: Mount, above: frozenset[str]) -> Iterator[Mount]:
     above |= {mount.point}
     found = (mount_of(host, path) for path in _layers(mount) if host.exists(path))

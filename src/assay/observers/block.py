@@ -23,8 +23,10 @@ SECTOR_BYTES = 512
 FIELDS = {
     "read_operations": 0,
     "read_bytes": 2,
+    "read_ticks": 3,
     "write_operations": 4,
     "write_bytes": 6,
+    "write_ticks": 7,
     "in_flight": 8,
     "io_ticks": 9,
     "discard_operations": 11,
@@ -45,6 +47,8 @@ SERIES = {"read_bytes": "bytes", "write_bytes": "bytes"} | {
     "read_operations": "count",
     "write_operations": "count",
     "flushes": "count",
+    "read_ticks": "ms",
+    "write_ticks": "ms",
     "flush_ticks": "ms",
     "io_ticks": "ms",
 }

@@ -1,7 +1,8 @@
 """ab (ApacheBench): requests per second, their latency, failures, and the bytes of the responses.
 
 `Kbytes/sec` counts in 1,024 bytes (support/ab.c of httpd 2.4). Failed requests and answers other than 2xx overlap, so the larger
-number is the errors; both are in the number of completed requests. The percentiles are whole milliseconds.
+number is the errors; both are in the number of completed requests. An answer is also called failed where it has another length
+than the first one, as pages have that change: these are no errors, and doubtful. The percentiles are whole milliseconds.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ MEAN = re.compile(r"Time per request:\s+([\d.,]{1,20}) \[ms\] \(mean\)")
 TRANSFER = re.compile(r"Transfer rate:\s+([\d.,]{1,20}) \[Kbytes/sec\] received")
 PERCENTILE = re.compile(r"\s+(50|90|95|99|100)%\s+(\d{1,12})(?: \(longest request\))?")
 NAMES = {"50": "p50", "90": "p90", "95": "p95", "99": "p99", "100": "max"}
-FAILURES = ("Failed requests", "Non-2xx responses")
+FAILED, OTHERS = "Failed requests", "Non-2xx responses"
+FAILURES = (FAILED, OTHERS)
+KINDS = re.compile(r"\s+\((?:Connect|Receive): .{0,80}?\bLength: (\d{1,18}), .{1,60}\)")
+"""What the failed requests are, below their number."""
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
@@ -30,7 +34,7 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     if rate is None:
         return
     yield "request.ops_per_s", printed.number(rate[1])
-    yield from _counts(found)
+    yield from _counts(found, printed.first_match(rows, KINDS))
     yield "request.elapsed_ns", printed.number(found["Time taken for tests"].removesuffix(" seconds"), printed.SECOND)
     if mean := printed.first_match(rows, MEAN):
         yield "request.latency_mean_ns", printed.number(mean[1], 1e6)
@@ -40,12 +44,18 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         yield "response.bytes_per_s", printed.number(transfer[1], printed.KIB)
 
 
-def _counts(found: Mapping[str, str]) -> Iterator[printed.Figure]:
+def _counts(found: Mapping[str, str], kinds: re.Match[str] | None) -> Iterator[printed.Figure]:
     count = int(found["Complete requests"])
     yield "request.count", printed.exact(count)
     if [name for name in found if name.startswith("Non-") and name not in FAILURES]:
         return  # a line of failures that cannot be read
-    yield "request.errors", printed.exact(max(int(found[name]) for name in FAILURES if name in found))
+    failed, others = (int(found[name]) if name in found else 0 for name in FAILURES)
+    odd = min(failed, int(kinds[1])) if kinds else 0
+    if FAILED not in found and OTHERS not in found:
+        raise ValueError("number of failed requests")
+    yield "request.errors", printed.exact(max(failed - odd, others))
+    if odd > others:  # an error page has another length, too
+        yield "request.doubtful", printed.exact(odd - others)
     yield "request.attempts", printed.exact(count)
 
 

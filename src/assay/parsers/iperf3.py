@@ -43,6 +43,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     if begun is None or not (begun[1].startswith("Accepted") or any(row.startswith("iperf Done") for row in rows)):
         return
     found = [match for row in rows[summary:] if (match := ROW.fullmatch(row))]
+    if summary == len(rows):  # of a report that was quoted in part: the rows of the summary say whose they are
+        found = [match for row in rows if (match := ROW.fullmatch(row)) and match[10]]
     single = len({match[1] for match in found} - {"SUM"}) == len({match[2] for match in found})
     for match in found:
         if not (single or match[1] == "SUM"):

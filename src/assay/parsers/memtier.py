@@ -1,7 +1,8 @@
 """memtier_benchmark: operations and bytes per second and latencies of each command and of all, from its table or its JSON.
 
 Latencies are milliseconds, `KB/sec` counts in 1,024 bytes (run_stats.cpp of 1.2 to 2). The last table counts, which is the mean
-of several runs (-x). The table has neither a number of operations nor of failures; `Misses/sec` are keys without a value.
+of several runs (-x). The table has neither a number of operations nor of failures; `Misses/sec` are keys without a value, and
+errors of what was to be read, for each second.
 Its JSON (--json-out-file) has counts; each connection that failed is an error there.
 """
 
@@ -38,6 +39,7 @@ LATENCIES = {
     "p100Latency": "latency_max_ns",
 }
 NONE = "---"
+MISSED = ("errors", "attempts")
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
@@ -64,6 +66,10 @@ def _operation(kind: str) -> str | None:
 def _of(cells: Mapping[str, str]) -> Iterator[printed.Figure]:
     yield "ops_per_s", printed.number(cells["Ops/sec"])
     yield "bytes_per_s", printed.number(cells["KB/sec"], printed.KIB)
+    hits, misses = (cells.get(name, NONE) for name in ("Hits/sec", "Misses/sec"))
+    if NONE not in (hits, misses) and float(hits) + float(misses):
+        yield "errors", printed.exact(float(misses))
+        yield "attempts", printed.exact(float(hits) + float(misses))
     yield from printed.latencies(LATENCIES, {column: cell for column, cell in cells.items() if cell != NONE}, 1e6)
 
 
@@ -76,7 +82,9 @@ def _json(report: Mapping[str, Any]) -> Iterator[printed.Figure]:
         if name:
             cells = {key: str(value) for key, value in {**row, **row.get("Percentile Latencies", {})}.items()}
             yield f"{name}.count", printed.exact(int(printed.json_number(row["Count"])))
-            yield from ((f"{name}.{figure}", number) for figure, number in _of(cells))
+            share = int(printed.json_number(row["Count"])) / (float(cells["Ops/sec"]) or 1.0)
+            for figure, number in _of(cells):  # misses are told for each second, as the table does
+                yield f"{name}.{figure}", printed.exact(round(number.value * share)) if figure in MISSED else number
             if "Connection Errors" in row and kind == ALL:
                 yield f"{name}.errors", printed.exact(printed.json_number(row["Connection Errors"]))
 

@@ -1,6 +1,7 @@
 """redis-benchmark: requests per second of each test and their latencies, from its report, from `-q` or from `--csv`.
 
-Times are milliseconds with three decimals (Redis 7.0, src/redis-benchmark.c). The rate is that of all clients together. Up to 6.0
+Latencies are milliseconds with three decimals (Redis 7.0, src/redis-benchmark.c). The rate is that of all clients together, by a
+clock of whole milliseconds: `inf` where that did not move. Up to 6.0
 the report has no latencies but a table of shares, and --csv has no head. A test that fills the list for another one
 has figures only where the test of its name did not run.
 """
@@ -10,21 +11,27 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from assay.catalogue import Parser, printed
 
 EXPECTED = "the report of redis-benchmark, its lines with -q, or its rows with --csv"
 HEAD = re.compile(r"====== (.{1,80}?) ======\s*")
 COMPLETED = re.compile(r"\s+(\d{1,18}) requests completed in ([\d.]{1,20}) seconds")
-SUMMARY = re.compile(r"\s+throughput summary: ([\d.]{1,20}) requests per second")
-RATE_6_0 = re.compile(r"([\d.]{1,20}) requests per second\s*")
-CSV_6_0 = re.compile(r'"([^"]{1,80})","([\d.]{1,20})"')
+RATE = r"([\d.]{1,20}|inf)"
+SUMMARY = re.compile(rf"\s+throughput summary: {RATE} requests per second")
+RATE_6_0 = re.compile(rf"{RATE} requests per second\s*")
+CSV_6_0 = re.compile(rf'"([^"]{{1,80}})","{RATE}"')
 PREPARATION = re.compile(r"\(needed to benchmark .{1,40}\)")
 PREPARED = " prepared"
 """What marks the name of such a test."""
 LATENCIES = re.compile(r"\s+avg\s+min\s+p50\s+p95\s+p99\s+max\s*")
 VALUES = re.compile(r"\s+([\d.]{1,20})" + r"\s+([\d.]{1,20})" * 5 + r"\s*")
-QUIET = re.compile(r"\s{0,4}(\S.{0,80}?): ([\d.]{1,20}) requests per second(?:, p50=([\d.]{1,20}) msec)?\s*")
+QUIET = re.compile(rf"\s{{0,4}}(\S.{{0,80}}?): {RATE} requests per second(?:, p50=([\d.]{{1,20}}) msec)?\s*")
+CLOCK_NS = 1_000_000
+INFINITE = "inf"
+USUAL_COUNT = 100_000
+"""Without -n (Redis 7.0, src/redis-benchmark.c: config.requests)."""
 COLUMNS = '"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms","max_latency_ms"'
 ELEMENTS = re.compile(r"\(first (\d{1,9}) elements\)")
 NAMES = ("latency_mean_ns", "", "latency_p50_ns", "latency_p95_ns", "latency_p99_ns", "latency_max_ns")
@@ -60,7 +67,7 @@ def _of_report(rows: Sequence[str]) -> dict[str, printed.ParsedNumber]:
     if summary := SUMMARY.fullmatch(rows[0]):
         return _of(summary[1], _latencies(rows))
     rate = RATE_6_0.fullmatch(rows[0])
-    return {"ops_per_s": printed.number(rate[1])} if rate else {}
+    return _rate(rate[1]) if rate else {}
 
 
 def _of_line(row: str, *, has_columns: bool) -> dict[str, dict[str, printed.ParsedNumber]]:
@@ -85,7 +92,18 @@ def _of(rate: str, latencies: Sequence[str]) -> dict[str, printed.ParsedNumber]:
     known = {
         figure: printed.number(value, 1e6) for figure, value in zip(NAMES, latencies, strict=True) if figure and float(value) > 0
     }
-    return {"ops_per_s": printed.number(rate), **known}
+    return {**_rate(rate), **known}
+
+
+def _rate(text: str) -> dict[str, printed.ParsedNumber]:
+    """The rate; a time of 0 where the clock had not moved."""
+    return {"elapsed_ns": printed.exact(0)} if text == INFINITE else {"ops_per_s": printed.number(text)}
+
+
+def _count(argv: Sequence[str]) -> float | None:
+    """The requests of each test: -n N."""
+    given = [after for word, after in pairwise(argv) if word == "-n"]
+    return float(given[-1]) if given and given[-1].isdigit() else None if given else USUAL_COUNT
 
 
 def _name(test: str) -> str | None:
@@ -104,4 +122,6 @@ PARSER = Parser(
     recognises=printed.prints(("redis-benchmark", "valkey-benchmark"), COLUMNS, SUMMARY, RATE_6_0, CSV_6_0, QUIET),
     **printed.reads(_figures, EXPECTED),
     programs=("redis-benchmark", "valkey-benchmark"),
+    count=_count,
+    clock_ns=CLOCK_NS,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -529,7 +529,7 @@ def failures(case: Case) -> Iterator[Finding]:
     for figure in statement.of(QuantityKind.LOST):
         yield _failed(case, figure.value, "By the claim itself" if "/" not in figure.text else figure.text, lost=True)
     if failed and any(figure.value for figure in failed):
-        count, lost = sum((figure.value for figure in failed), Fraction(0)), any(Sense.LOSS in one.roles for one in failed)
+        count, lost = _failures(failed), any(Sense.LOSS in one.roles for one in failed)
         text = f"{int(count):,} {'lost' if lost else 'failed'}"
         if total is None or not total.value:
             words = f"{text}, and nothing says of how many."
@@ -538,6 +538,16 @@ def failures(case: Case) -> Iterator[Finding]:
             yield _failed(case, min(Fraction(1), count / total.value), f"{text} of {float(total.value):,.0f}", lost=lost)
     elif failed:
         yield claim_finding(ERRORS, State.PASS, "Nothing failed.")
+
+
+OVERLAPPING = re.compile(r"failed requests|non-2xx responses", re.IGNORECASE)
+"""Lines of ab, of which one failure may be in both (support/ab.c of httpd 2.4)."""
+
+
+def _failures(failed: Sequence[Quantity]) -> Fraction:
+    """Return how many operations failed at least: what may be in two counts counts once."""
+    twice = [figure.value for figure in failed if OVERLAPPING.match(figure.text)]
+    return max(twice, default=Fraction(0)) + sum((one.value for one in failed if not OVERLAPPING.match(one.text)), Fraction(0))
 
 
 def _total(statement: Statement) -> Quantity | None:

@@ -92,6 +92,12 @@ class Bound:
         """Whether its ends are further apart than a factor; one that is open on a side is a limit, and never is."""
         return self.low is not None and self.high is not None and self.high > max(0.0, self.low) * factor
 
+    def is_far_from(self, value: float | None, factor: float) -> bool:
+        """Whether a measured value lies outside, and by more than a factor."""
+        if value is None:
+            return False
+        return (self.high is not None and value > factor * self.high) or (self.low is not None and factor * value < self.low)
+
 
 class LimiterKind(StrEnum):
     """What kind of limit a figure reached."""

@@ -131,6 +131,13 @@ class Place:
     """The directory on the target's host that holds its data, whatever clients use; None: the address, of a directory."""
     box: Box | None = None
     """The machine that the target put between load and server."""
+    volatile: str | None = None
+    """Of a stacked file system that writes into one in memory (an overlay whose upper layer is in tmpfs) the type of that one."""
+
+    @property
+    def memory(self) -> str | None:
+        """The type of the file system in memory that takes what is written; None where a disk does, or it is not known."""
+        return self.filesystem if self.is_in_memory else self.volatile
 
     @property
     def is_in_memory(self) -> bool:

@@ -7,16 +7,22 @@ so drifts and rates that come and go pass.
 Each level must hold for at least five parts (none of 6,000 series of plain noise failed).
 The finding gives the size of the bucket: the amount moved before the fall, and the amount above the lower level.
 A steady claim is invalid and bounded by the two levels. A burst claim makes the rule n/a; any other claim gets a note.
+
+**External tools** print one mean, and nobody sees in it that it is one of two levels. The counters
+of the process or of the interfaces tell its rate over time, where they saw what the tool reports within `seen_share`.
+Levels `apart` times each other qualify the figure, whatever is claimed: it is that of this length of run alone.
+A credit that lasts for fewer than five parts counts from `credit_share` of all bytes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.measures import Window
+from assay.measures.tool_course import Course, counters, course_of_tool
 from assay.records import Bound, Finding, Regime, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.statistics.steadiness import segments
@@ -46,19 +52,22 @@ class Fall:
 
 
 def applies(case: TrialCase) -> str | None:
-    """Rates of closed loads of Assay's engines, without a burst claim."""
-    if case.phase.values:
-        return "an external tool: how its rate went over time is not known"
+    """Rates of closed loads, without a burst claim."""
     if case.measure.figure not in METRICS:
         return "the figure is no rate"
     if case.claim.regime is Regime.BURST:
         return "a burst is claimed"
+    direction = case.phase.directions.get(case.measure.operation)
+    if case.phase.values and not any(counters(case.phase, case.observations, direction)):
+        return "an external tool: how its rate went over time is not known"
     is_open = any(client.load is not None for client in case.phase.clients)
     return "an open load: its rate follows the schedule" if is_open else None
 
 
 def check(case: TrialCase) -> Finding:
     """One clean fall, and how deep it is."""
+    if case.phase.values:
+        return of_tool(case)
     window = measures.common_window(case.phase, case.observations, case.measure.operation)
     values = course(case, window) if window is not None and window.seconds > 0 else ()
     if window is None or len(values) < LEAST_PARTS:
@@ -68,6 +77,53 @@ def check(case: TrialCase) -> Finding:
         text = f"No lasting fall of the rate in {window.seconds:.3g} s."
         return found(RULE, case, State.PASS, text, observed={"ratio": fall.ratio} if fall else {})
     return on_credit(case, fall, window)
+
+
+def of_tool(case: TrialCase) -> Finding:
+    """The course of an external tool, by counters that saw its bytes."""
+    seen, limits = course_of_tool(case.phase, case.observations, case.measure.operation, LEAST_PARTS), case.thresholds
+    reported = moved(case)
+    if seen is None or reported is None or case.value is None:
+        return found(RULE, case, State.UNVERIFIED, "Too few points of the tool's rate over time.")
+    if abs(seen.seen_bytes - reported) > limits["seen_share"] * reported:
+        amounts = f"{measures.in_bytes(seen.seen_bytes)} of {measures.in_bytes(reported)}"
+        return found(RULE, case, State.UNVERIFIED, f"The counters saw {amounts}, so they tell nothing of its rate over time.")
+    mean = sum(seen.parts) / len(seen.parts)
+    values = [case.value * part / mean for part in seen.parts]
+    fall = fall_of(values) or head_of(values, limits)
+    if fall is None or fall.ratio <= limits["apart"] or fall.kept_share < limits["kept_share"]:
+        text = f"No lasting fall of the tool's rate to less than half in {seen.seconds:.3g} s."
+        return found(RULE, case, State.PASS, text, observed={"ratio": fall.ratio} if fall else {})
+    return two_levels(case, fall, seen)
+
+
+def moved(case: TrialCase) -> float | None:
+    """The bytes that the tool says it moved; None where it does not say."""
+    told, operation = case.phase.values, case.measure.operation
+    if amount := told.get(f"{operation}.bytes"):
+        return amount
+    rate, elapsed = (told.get(f"{operation}.{name}") for name in ("bytes_per_s", "elapsed_ns"))
+    return rate * elapsed / 1e9 if rate and elapsed else None
+
+
+def two_levels(case: TrialCase, fall: Fall, seen: Course) -> Finding:
+    """The failure of a tool: its mean is of neither level."""
+    kind, steady = measures.figure_kind(case.measure.figure), case.claim.regime is Regime.STEADY
+    assert kind is not None
+    first, last = measures.with_unit(fall.before, kind.unit), measures.with_unit(fall.after, kind.unit)
+    amount = measures.in_bytes(seen.seen_bytes * fall.at_share * fall.before / (case.value or fall.before))
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{first} until {amount} had passed, then {last}: the tool's mean is of neither, and falls with the length of the run.",
+        severity=Severity.INVALIDATES if steady else Severity.QUALIFIES,
+        observed={"ratio": fall.ratio, "first_level": fall.before, "last_level": fall.after},
+        bound=Bound(low=fall.after, high=fall.before, unit=kind.unit),
+        relabel="a burst, then a lower rate",
+        detail=f"{amount} at {first}, then {last}",
+        evidence=("counters of the process, or of the interfaces, over time",),
+    )
 
 
 def course(case: TrialCase, window: Window) -> Sequence[float]:
@@ -96,6 +152,27 @@ def fall_of(values: Sequence[float]) -> Fall | None:
     middle = (before + after) / 2
     kept = sum(value > middle for value in values[:at]) + sum(value < middle for value in values[at:])
     return Fall(at_share=at / len(values), before=before, after=after, kept_share=kept / len(values))
+
+
+def head_of(values: Sequence[float], limits: Mapping[str, float]) -> Fall | None:
+    """A credit that was used up in the first few parts: so many of all bytes came in them above a rate that then stays.
+
+    Fewer than five parts are a level where they hold a share of all bytes that no chance puts there.
+    """
+    from statistics import fmean, median  # as above
+
+    for first in range(1, min(LEAST_EACH, len(values) - LEAST_EACH)):
+        before, rest = fmean(values[:first]), values[first:]
+        after = median(rest)  # the part in which the credit ended has some of both
+        if after > 0 and (before - after) * first >= limits["credit_share"] * sum(values):
+            middle = (before + after) / 2
+            kept = sum(value > middle for value in values[:first]) + sum(
+                after / 2 < value < min(middle, 2 * after) for value in rest
+            )
+            fall = Fall(at_share=first / len(values), before=before, after=after, kept_share=kept / len(values))
+            if fall.kept_share >= limits["kept_share"]:
+                return fall
+    return None
 
 
 def on_credit(case: TrialCase, fall: Fall, window: Window) -> Finding:
@@ -128,6 +205,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="regime",
+    short="a burst, then a lower rate",
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
@@ -140,6 +218,7 @@ RULE = Rule(
     ),
     advice="Write twice the capacity first, or drain the bucket, and measure after the fall. Or claim the burst and report its "
     "size. Repeat after a rest: a rate that returns was credit.",
+    at_shell="Run on until the rate no longer falls, and quote the lower level. Or claim regime=burst.",
     sources=(
         "SNIA SSS PTS 2.0.1: purge, then precondition with twice the capacity",
         "Uta et al., NSDI 2020: Is big data performance reproducible in modern cloud networks? (token buckets)",

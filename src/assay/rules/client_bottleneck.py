@@ -8,6 +8,9 @@ The time is the thread's working time, with the drain if it is charged, less the
 - The host's CPUs were busy for `host_share`, at least `own_share` of it by the load: the client was the limit.
 - More workers than CPUs that they may run on, and waiting for a CPU for `pressure_share` of the time: the client was the limit.
 
+- The device of the file system was idle for `idle_share` of an external command's time, or `idle_direct` past the page cache.
+  The command used the CPU for as long, beyond `call_ns` for each of its calls: the device waited for the client.
+
 A claim of a layer below is bounded: a rate is at least, a latency at most the measured value. Without a claim it is a note.
 Reads from memory under tier = client-cache, and paced loads (`rate`, `schedule`, `think`), are n/a.
 The number of threads of an external command is unknown: from `thread_share` CPUs on it is unverified.
@@ -20,19 +23,25 @@ New memory is named instead of a slow client if all of this holds:
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
+from assay.evidence.device_idle import idle_share
 from assay.machine import host_facts
 from assay.measures import cost, far_end, figures
-from assay.records import Client, Finding, Scope, Severity, State, Tier
+from assay.records import Client, Direction, Durability, Finding, Rung, Scope, Severity, State, Tier
 from assay.rulekit.findings import found, held_back, knob
 from assay.units import Unit
 
 PAGE = 4096
 IDLE_TARGET = "The target may be faster"
+DIRECT = re.compile(r"\b[io]?flags?=\S*\bdirect\b|--?direct(?:=1)?(?:\s|$)")
+"""How dd, sysbench and fio are told to go past the page cache."""
+HELD_SHARE = 0.01
+"""Of what was written: T01's counter noise."""
 TICK_NS = 10_000_000
 """/proc counts in ticks of 10 ms: a difference is uncertain by one."""
 
@@ -78,6 +87,13 @@ def check(case: TrialCase) -> Finding:
     }
     if over := reached(use, case):
         return limited(case, over, observed | {"page_ns": page_ns(case)})
+    if (ran := computed(case)) is not None:
+        seen = idle_share(case.phase, case.observations, case.direction or Direction.READ)
+        if seen is None:
+            text = f"The command computed for {measures.percent(ran)} of the time; how long the device was idle is unknown."
+            return found(RULE, case, State.UNVERIFIED, text, observed=observed)
+        if min(seen[1], ran) >= least_idle(case):
+            return device_waited(case, *seen, ran, observed)
     if use.thread is None:
         statement = "CPU time of the load's threads unknown: phase too short, or no counter."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
@@ -115,6 +131,61 @@ def reached(use: CpuUse, case: TrialCase) -> list[str]:
     if use.crowded and may_be_crowded(use, case):
         over.append(f"a worker waited for a CPU for {measures.percent(use.pressure or 0.0)} of the time")
     return over
+
+
+def computed(case: TrialCase) -> float | None:
+    """The share of the time in which an external command used the CPU beyond its calls; None where it is too little."""
+    spent = [cost.processor_ns(client.cost) for client in case.phase.clients if client.cost is not None]
+    lasted = case.phase.end_ns - case.phase.start_ns + (case.phase.drain_ns or 0)
+    of_data = case.phase.values and case.direction in (Direction.READ, Direction.WRITE)
+    if not of_data or not spent or lasted < case.thresholds["idle_seconds"] * 1e9:
+        return None
+    ran = min(1.0, max(0.0, sum(spent) - operations(case) * case.thresholds["call_ns"]) / lasted)
+    return ran if ran >= least_idle(case) else None
+
+
+def least_idle(case: TrialCase) -> float:
+    """For which share of the time the device has to wait for the command."""
+    return case.thresholds["idle_direct" if is_direct(case) else "idle_share"]
+
+
+def operations(case: TrialCase) -> float:
+    """The calls of an external command, or the operations that it reports: each takes CPU time in the kernel."""
+    own, operation = case.phase.values, case.measure.operation
+    steps = [ladder.passed(case.phase, case.observations, Rung.SYSCALL, way) for way in (Direction.READ, Direction.WRITE)]
+    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
+    told = own.get(f"{operation}.count") or own.get(f"{operation}.ops_per_s", 0.0) * seconds
+    return max(told, sum(step.raw_operations for step in steps if step is not None))
+
+
+def is_direct(case: TrialCase) -> bool:
+    """Whether the command read or wrote past the page cache: by its arguments, or as nothing of what it wrote is in memory."""
+    held = [one.value[-1] for one in ladder.gauges(case.phase, case.observations, "page_cache", ladder.HELD) if one.value]
+    written = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
+    past = case.direction is Direction.WRITE and bool(held and written) and sum(held) <= HELD_SHARE * (written or 0.0)
+    words = knob(case, "argv")
+    asked = isinstance(words, tuple) and any(DIRECT.search(str(word)) for word in words)
+    return asked or knob(case, "asks_direct") is True or past
+
+
+def device_waited(case: TrialCase, device: str, idle: float, ran: float, observed: dict[str, float | None]) -> Finding:
+    """The failure: the true rate of the device lies between the measured one and that of its busy time."""
+    claimed = case.claim.tier is not Tier.AS_IS or case.claim.durability is Durability.STABLE_MEDIA
+    share = measures.percent(idle)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{device} had nothing to do for {share} of the time, and the command used {measures.percent(ran)} of a CPU. "
+        "It made or copied data, and the device waited for it.",
+        severity=Severity.QUALIFIES if claimed else Severity.NOTES,
+        observed=observed | {"idle_share": idle, "cpu_share": ran},
+        bound=held_back(case, 1 - min(idle, ran)) if claimed and min(idle, ran) < 1 else None,
+        relabel="limited by the client, not by the device" if claimed else None,
+        detail=f"{device} idle for {share}" if claimed else None,
+        short="the device waited for the client",
+        evidence=("CPU time of the command and its children", "block:/proc/diskstats"),
+    )
 
 
 def may_be_crowded(use: CpuUse, case: TrialCase) -> bool:

@@ -33,6 +33,7 @@ The rule does not see caches below the client: a loop device's image (T03), a se
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from assay import measures
@@ -117,7 +118,7 @@ def is_of_memory(case: TrialCase) -> bool:
 
 def through_user_space(case: TrialCase, requested: float, seen: fuse.Behind) -> Finding:
     """Reads through FUSE: what the process behind the mount read from storage, or may have got over a network."""
-    where, little = f"The process behind {' and '.join(seen.mounts)}", case.thresholds["nothing_share"] * requested
+    where, little = f"The process behind {' and '.join(seen.mounts)} (FUSE)", case.thresholds["nothing_share"] * requested
     if seen.read_bytes is None or seen.calls is None:
         text = f"{where} was not seen, and reads through FUSE are counted for no other process."
         return found(RULE, case, State.UNVERIFIED, text, lacking=OF_USER_SPACE, observed=figures(case, None, requested))
@@ -262,7 +263,9 @@ def served_from_cache(case: TrialCase, hits: float, requested: float) -> Finding
     rate = f"; device rate {in_words(bound)}" if bound else ""
     detail = f"device share {measures.percent(1 - hits)}{rate}" if hits < 1 else "nothing came from the device"
     answered, label = "Answered by the client's page cache:", "warm read: page-cache bandwidth"
-    if knob(case, "direct") is True or knob(case, "asks_direct") is True:
+    if source := of_no_file(case, hits, requested):
+        answered, label = f"Read from {source}, which is no storage:", "read of a device without data"
+    elif knob(case, "direct") is True or knob(case, "asks_direct") is True:
         answered, label = "Direct reads bypass the client's page cache, yet", "direct read without storage I/O"
     elif hits < MOSTLY:
         label, detail = MIXTURE, shares(hits) + rate
@@ -281,8 +284,23 @@ def served_from_cache(case: TrialCase, hits: float, requested: float) -> Finding
     )
 
 
+def of_no_file(case: TrialCase, hits: float, requested: float) -> str | None:
+    """The devices of characters that a command read its data from, in place of any storage; None where it read files."""
+    read = sum(one.value[-1] for one in ladder.gauges(case.phase, case.observations, "process", ladder.OF_NO_FILE))
+    if not requested or read < hits * requested or hits < MOSTLY:
+        return None
+    named = [found[0] for word in argv(case) for found in [MADE.search(word)] if found]
+    return " and ".join(dict.fromkeys(named)) or "a device without data, such as /dev/zero"
+
+
+MADE = re.compile(r"/dev/(?:zero|full|u?random)\b")
+"""Devices whose bytes the kernel makes."""
+
+
 def advice(case: TrialCase) -> str:
     """What to do: files of a file system in memory stay there whatever is dropped."""
+    if case.phase.values and any(True for _ in ladder.gauges(case.phase, case.observations, "process", ladder.OF_NO_FILE)):
+        return "Read a file, or a block device with data."
     place = next((place for place in case.run.places if place.is_in_memory), None)
     if place is None:
         return RULE.advice

@@ -17,6 +17,9 @@ bounded.
 **A rate of almost nothing.** Under a device or stable-media claim, a rate at which all I/O lasts less than `least_s` was not
 measured.
 
+**A rate of operations by a pattern** (`--reported`) needs as many calls of the command as the rate makes in its time.
+Without them nobody else counted or timed it: unverified.
+
 **Nothing to compare.** One figure of one report, with no layer below it that was counted, contradicts nothing and agrees with
 nothing: the rule does not apply.
 
@@ -57,11 +60,24 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.FAIL, " ".join(failed), relabel=label)
     for statement, share in unproved(case):
         return found(RULE, case, State.UNVERIFIED, statement, bound=at_least(case, share))
+    if is_word_alone(case):
+        text = "A rate of operations that the command itself counted and timed, and no counter of this host saw so many calls."
+        return found(RULE, case, State.UNVERIFIED, text, advice="Let the command print count and time too, or use a known tool.")
     own = f" {importer_words(case)}." if importer_times(case) else ""
     if not is_compared(case):
         text = "Nothing to hold against each other: one report, no layer below it and no other figure of it."
         return found(RULE, case, State.NOT_APPLICABLE, text)
     return found(RULE, case, State.PASS, f"Neighbouring layers agree.{own}")
+
+
+def is_word_alone(case: TrialCase) -> bool:
+    """Whether a rate of operations was found by a pattern in the output of an unknown program, and no calls stand for it."""
+    if case.measure.figure != "ops_per_s" or knob(case, "parse") != "regex" or case.value is None:
+        return False
+    calls = [ladder.passed(case.phase, case.observations, Rung.SYSCALL, way) for way in DATA]
+    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
+    seen = sum(step.raw_operations for step in calls if step is not None)
+    return seen < (1 - case.thresholds["disagreement_share"]) * case.value * seconds
 
 
 def is_compared(case: TrialCase) -> bool:

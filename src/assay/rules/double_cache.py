@@ -118,14 +118,15 @@ def between(case: TrialCase, upper: ladder.LadderStep, missing: float) -> tuple[
     never, held = empty_share(case, size), held_share(case, size)
     direct = "0" not in direct_flags(case).values() and "1" in direct_flags(case).values()
     enough = CAUSE * missing
+    answered = 0.0 if direct else held or 0.0  # direct reads of the image go past its pages in memory
     parts = [
         *([f"{measures.percent(never)} of the image was never written (holes, unwritten extents)"] if never else []),
         *([f"{measures.percent(held)} of it was in the host's memory"] if held else []),
     ]
-    if never is not None and never >= enough and not (held or 0.0) >= enough:
+    if never is not None and never >= enough > answered:
         label = f"read of an image that was never written below {upper.device}"
         return f"{parts[0]}, and such reads are answered with zeros", label, WRITE_FIRST
-    if (held is None and not direct) or (held or 0.0) >= enough or (never is None and not direct):
+    if (held is None and not direct) or answered >= enough or (never is None and not direct):
         return "the rest came from the host's memory between them", f"read: memory below {upper.device}", RULE.advice
     known = f"; {' and '.join(parts)}" if parts else "; the image is not in memory, and has no holes" if size else ""
     return f"the rest was not read there{known}", f"read: not from the device below {upper.device}", UNKNOWN_CAUSE

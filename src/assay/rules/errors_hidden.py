@@ -4,6 +4,7 @@ The engines count completed and failed operations apart; rates and latencies cov
 Short transfers are continued, and a file that ends inside a record is a failure.
 An external tool's parser gives its failures; without that number the rule is n/a and exit status 0 counts.
 - Failed operations above `noted_error_share` qualify; above `error_share` the figure is invalid.
+- Answers that the tool calls failed for their length alone (ab), above `noted_error_share`: unverified.
 - Under a device or stable-media claim one failed flush invalidates: the kernel reports a failed buffered write only there, and
   only once.
 
@@ -43,6 +44,11 @@ def check(case: TrialCase) -> Finding:
     share = reports.failed_share(case.phase, case.measure.operation) if reported is None else reported
     lost, limits = unflushed(case), case.thresholds
     observed = {"error_share": share, "failed_flushes": float(lost)}
+    if share <= limits["noted_error_share"] and not lost and (odd := doubtful(case)) > limits["noted_error_share"]:
+        text = (
+            f"{measures.percent(odd)} of the answers had another length than the first: pages that change, or answers cut short."
+        )
+        return found(RULE, case, State.UNVERIFIED, text, observed=observed | {"doubtful_share": odd}, advice=READ_ONE)
     if share <= limits["noted_error_share"] and not lost:
         few = f"{measures.percent(share)} of the operations failed" if share else "No operation failed"
         return found(RULE, case, State.PASS, f"{few}{kinds(case)}.", observed=observed)
@@ -64,6 +70,16 @@ def check(case: TrialCase) -> Finding:
         detail=f"{measures.percent(share)} failed" if share else None,
         evidence=(source,),
     )
+
+
+def doubtful(case: TrialCase) -> float:
+    """The share of the answers that may be failures, by the tool's report."""
+    of = case.phase.values
+    odd, count = (of.get(f"{case.measure.operation}.{name}", 0.0) for name in ("doubtful", "count"))
+    return odd / count if count else 0.0
+
+
+READ_ONE = "Read some answers, and let the tool accept pages that change (ab -l)."
 
 
 def kinds(case: TrialCase) -> str:

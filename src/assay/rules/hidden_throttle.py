@@ -3,7 +3,9 @@
 The rule reads `nr_throttled` and `throttled_ns` of the processes' control groups.
 It compares every throttle rule on a device of the stack with the device's own I/O.
 - An undeclared rule was used to `used_share` or more, or a group was stopped for `throttled_share` of the time: qualified. The
-  figure is a lower bound of a rate, an upper bound of a latency.
+  figure is a lower bound of a rate, an upper bound of a latency. The time in which a group was not stopped bounds the other
+  side. How much a throttled device could do is not known: the figure is TAINTED.
+- A process of an external command had as many files open as it may (`ulimit -n`): qualified.
 - A group was stopped for less, or was at the limit of its memory: a note.
 - The limit is declared by the target, is the factor, or was not reached: pass, with the limiter named.
 - No process of the load was seen in a control group, or its groups could not be read: unverified.
@@ -53,7 +55,7 @@ class Throttle:
 def check(case: TrialCase) -> Finding:
     """Fail where an undeclared limit was reached; pass, naming the limiter, where it was declared or not reached."""
     missing = {key: why for key in needed(case) if (why := case.observations.why_missing(key)) is not None}
-    limits = [*quotas(case), *device_rules(case), *full_groups(case)]
+    limits = [*quotas(case), *device_rules(case), *full_groups(case), *open_files(case)]
     limit = case.thresholds["used_share"]
     reached = [one for one in limits if one.declared is None and (one.used_share is None or one.used_share >= limit)]
     state = State.FAIL if reached else State.UNVERIFIED if missing or not seen(case) else State.PASS
@@ -66,13 +68,23 @@ def check(case: TrialCase) -> Finding:
         in_words(state, limits, reached, missing),
         severity=worst,
         observed={str(one): one.used_share for one in limits},
-        bound=held_back(case) if held else None,
+        bound=held_back(case, running_share(case, held)) if held else None,
         relabel=f"held back by the {held[0].what}" if held else None,
         detail=held[0].detail if held else None,
         limiter=limiter(limits, held, limit),
         lacking=needed(case),
         evidence=tuple(f"{one.source}: {one}" for one in limits),
     )
+
+
+def running_share(case: TrialCase, held: list[Throttle]) -> float | None:
+    """The share of the time in which no quota stopped the load; None where a device was throttled, or no time was counted."""
+    if any(one.limiter is None or one.limiter.kind is not LimiterKind.CPU_QUOTA for one in held):
+        return None
+    stopped = [one.share for one in stopped_groups(case)]
+    known = [share for share in stopped if share is not None]
+    most = max(known, default=1.0)
+    return 1 - most if len(known) == len(stopped) and most < 1 else None
 
 
 def limiter(limits: list[Throttle], reached: list[Throttle], share: float) -> Limiter | None:
@@ -156,6 +168,26 @@ def full_groups(case: TrialCase) -> Iterator[Throttle]:
             severity=Severity.NOTES,
             limiter=None,
         )
+
+
+def open_files(case: TrialCase) -> Iterator[Throttle]:
+    """A process of a command that had as many files, sockets and pipes open as it may (`ulimit -n`): further ones failed."""
+    known = [
+        max((series.value[-1] for series in case.observations.over_time(case.phase.name, "process", name)), default=None)
+        for name in ("open_files", "open_files_limit")
+    ]
+    count, most = known
+    if count is None or most is None or count < most - 1:
+        return
+    yield Throttle(
+        what=f"limit of {most:,.0f} open files (ulimit -n)",
+        detail=f"{count:,.0f} open",
+        source="process:/proc/PID/limits",
+        used_share=1.0,
+        declared=None,
+        severity=Severity.QUALIFIES,
+        limiter=None,
+    )
 
 
 def device_rules(case: TrialCase) -> Iterator[Throttle]:

@@ -9,6 +9,9 @@ during clock and drain. Both are divided by the bytes written.
 - No timed drain, encoded data (T07), too few bytes, missing counters, or an answer that depends on other processes' I/O:
   unverified.
 
+- Nothing became dirty for a device, on a file system in memory (tmpfs, or an overlay that writes into one): both claims are
+  invalid.
+
 Writes through a file system in user space (FUSE) are unverified, too, where the device took less.
 A flush cannot bring back removed data, and writes only the last version of an overwritten record.
 With tracepoints (`observers = ["*", "tracepoints"]`) the bytes that the load's own processes sent to the device count as
@@ -47,6 +50,13 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "Written bytes unknown.")
     if gone is not None and gone > case.thresholds["cancelled_share"] * written:
         return removed(case, gone, written)
+    if (places := memory(case)) and not_dirtied(case, written):
+        return into_memory(case, places, written)
+    return arrived(case, written, gone)
+
+
+def arrived(case: TrialCase, written: float, gone: float | None) -> Finding:
+    """What the device took, the drain included, over what was written."""
     reached = taken(case, written)
     elsewhere = to_no_file(case)
     if gone is not None and not reached.unknown and elsewhere > case.thresholds["cancelled_share"] * written:
@@ -148,6 +158,40 @@ def removed(case: TrialCase, gone: float, written: float) -> Finding:
     )
 
 
+def memory(case: TrialCase) -> list[str]:
+    """The places without a server that take what is written in memory, each with the type of the file system there."""
+    known = [place for place in case.run.places if place.memory is not None and place.server is None]
+    return [f"{place.memory} ({place.address})" for place in known]
+
+
+def not_dirtied(case: TrialCase, written: float) -> bool:
+    """Whether calls wrote the data and the kernel charged nothing as dirtied for a device: the file system is in memory."""
+    calls, dirtied = (
+        ladder.passed(case.phase, case.observations, rung, Direction.WRITE) for rung in (Rung.SYSCALL, Rung.CLIENT_CACHE)
+    )
+    counted = calls is not None and calls.raw_bytes >= case.thresholds["reached_share"] * written
+    few = min(case.thresholds["cancelled_share"] * written, case.thresholds["least_bytes"])
+    return counted and dirtied is not None and dirtied.raw_bytes < few
+
+
+def into_memory(case: TrialCase, places: list[str], written: float) -> Finding:
+    """The file system itself is in memory: no flush and no drain brings its data to a device."""
+    stable = case.claim.durability is Durability.STABLE_MEDIA
+    where = " and ".join(places)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{in_bytes(written)} written, and nothing of it became dirty for a device: {where} stores it in memory alone.",
+        severity=Severity.INVALIDATES if stable or claimed(case) else Severity.NOTES,
+        part="durability" if stable else RULE.part,
+        observed={"written_bytes": written, "device_bytes": 0.0},
+        relabel="write into a file system in memory",
+        detail=where,
+        advice="Use a directory on a disk.",
+    )
+
+
 def absorbed(case: TrialCase, reached: Reached, written: float) -> Finding:
     """Overwritten in memory: the device was asked for a part of it only."""
     share, stable = reached.at_most / written, case.claim.durability is Durability.STABLE_MEDIA
@@ -170,12 +214,7 @@ def absorbed(case: TrialCase, reached: Reached, written: float) -> Finding:
 
 def absorber(case: TrialCase, written: float) -> tuple[str, str]:
     """What took the writes in place of the device, and the label: the kernel charges nothing for file systems in memory."""
-    calls, dirtied = (
-        ladder.passed(case.phase, case.observations, rung, Direction.WRITE) for rung in (Rung.SYSCALL, Rung.CLIENT_CACHE)
-    )
-    counted = calls is not None and calls.raw_bytes >= case.thresholds["reached_share"] * written
-    few = min(case.thresholds["cancelled_share"] * written, case.thresholds["least_bytes"])
-    if counted and dirtied is not None and dirtied.raw_bytes < few:
+    if not_dirtied(case, written):
         return "nothing of it became dirty for a device, as on a file system in memory", "write into a file system in memory"
     return "the rest was overwritten in memory", "write into memory: data overwritten before write-back"
 

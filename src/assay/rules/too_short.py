@@ -1,23 +1,114 @@
 """Finds runs that are too short, or have too few operations, for a steady figure or its percentile.
 
-The rule applies to regime = steady. It reads the time from the first start to the last end, the operations, and those beyond
-the percentile.
+Under regime = steady it reads the time from the first start to the last end, the operations, and those beyond the percentile.
 Less than `seconds`, `operations` or `tail_samples` qualifies; less than `invalid_seconds` is invalid.
 A phase with `until_steady` counts its steady rounds: five rounds of 12 s are a minute. W02 tests the rate itself.
+
+**External tools**, under any claim: the tool's time is known to half a step of its clock, or of its last printed digit. More
+than `clock_share` of the time qualifies the figure; a time of less than half a step was never measured. So does a rate of
+fewer than `operations` in less than `published_s`: that is the time of connecting and beginning.
 """
 
 from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.records import Finding, Scope, Severity, State
+from assay.records import Bound, Finding, Regime, Scope, Severity, State
 from assay.rulekit.findings import found
+from assay.units import Unit
 
 TAILS = {"latency_p90_ns": 0.10, "latency_p95_ns": 0.05, "latency_p99_ns": 0.01, "latency_p999_ns": 0.001}
 """Percentile -> share of the operations beyond it."""
 
 
+TIMED = ("ops_per_s", "bytes_per_s", "elapsed_ns")
+"""Figures that rest on the tool's own time."""
+
+
+def applies(case: TrialCase) -> str | None:
+    """Steady claims, and figures of tools by a clock that is too coarse for them."""
+    return None if case.claim.regime is Regime.STEADY or is_coarse(case) or is_beginning(case) else "no steady regime is claimed"
+
+
+def is_coarse(case: TrialCase) -> bool:
+    """Whether the step of the tool's clock matters for its figure."""
+    elapsed, half = tool_time(case)
+    return case.measure.figure in TIMED and elapsed is not None and half > case.thresholds["clock_share"] * elapsed
+
+
+def is_beginning(case: TrialCase) -> bool:
+    """Whether the rate of a tool rests on few operations in a short time."""
+    elapsed, _ = tool_time(case)
+    done = case.phase.values.get(f"{case.measure.operation}.count")
+    if case.measure.figure != "ops_per_s" or case.claim.regime is Regime.BURST or elapsed is None or done is None:
+        return False
+    return done < case.thresholds["operations"] and elapsed < case.thresholds["published_s"] * 1e9
+
+
+def tool_time(case: TrialCase) -> tuple[float | None, float]:
+    """The time of an external tool in ns, by its rate where it does not print it, and what is open of it to either side."""
+    elapsed, half, count, rate = (
+        case.phase.values.get(f"{case.measure.operation}.{name}")
+        for name in ("elapsed_ns", "elapsed_ns_half", "count", "ops_per_s")
+    )
+    if elapsed is None and count and rate:
+        elapsed = count * 1e9 / rate
+    return elapsed, half or 0.0
+
+
 def check(case: TrialCase) -> Finding:
+    """Length, number of operations, and samples beyond the percentile; of a tool what its clock can tell."""
+    if is_coarse(case):
+        return coarse(case)
+    return beginning(case) if case.claim.regime is not Regime.STEADY else too_few(case)
+
+
+def beginning(case: TrialCase) -> Finding:
+    """The failure of a rate of a few operations."""
+    elapsed, _ = tool_time(case)
+    done = case.phase.values[f"{case.measure.operation}.count"]
+    took = measures.with_unit(elapsed or 0.0, Unit.NANOSECONDS)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{done:,.0f} operations in {took} (at least {case.thresholds['operations']:,.0f} expected, or a second): connecting and "
+        "beginning are a large part of that.",
+        observed={"operations": done, "elapsed_ns": elapsed},
+        relabel="too few operations",
+        detail=f"{done:,.0f} in {took}",
+    )
+
+
+def coarse(case: TrialCase) -> Finding:
+    """The failure of a figure that rests on a few steps of a clock."""
+    elapsed, half = tool_time(case)
+    assert elapsed is not None
+    took, step = (measures.with_unit(one, Unit.NANOSECONDS) for one in (elapsed, 2 * half))
+    unknown = elapsed <= half
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The tool timed {took} by a clock, or with digits, of {step}: "
+        f"{'nothing was timed' if unknown else f'the figure is uncertain by {measures.percent(half / elapsed)}'}.",
+        severity=Severity.INVALIDATES if unknown else Severity.QUALIFIES,
+        observed={"elapsed_ns": elapsed, "half_ns": half},
+        threshold={"clock_share": case.thresholds["clock_share"]},
+        bound=open_to(case, elapsed, half),
+        relabel="too short for the clock of the tool",
+        detail=f"{took} in steps of {step}",
+    )
+
+
+def open_to(case: TrialCase, elapsed: float, half: float) -> Bound | None:
+    """Between which values a time lies by the step of the clock. So short a run is all beginning: its rate has no bound."""
+    if case.measure.figure != "elapsed_ns" or elapsed <= half:
+        return None
+    return Bound(low=elapsed - half, high=elapsed + half, unit=Unit.NANOSECONDS)
+
+
+def too_few(case: TrialCase) -> Finding:
     """Length, number of operations, and samples beyond the percentile."""
     whole = measures.whole_window(case.phase, case.measure.operation)
     window = measures.common_window(case.phase, case.observations, case.measure.operation) if is_steady(case) else whole
@@ -60,6 +151,7 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="regime",
     short="too short",
+    applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
     wrong="A run of three seconds ends before the journal has committed, memory is full or the device is warm. Its p99.9 "

@@ -16,7 +16,7 @@ from assay.experiment.read import Control
 from assay.hosts.local import Local
 from assay.laboratory.campaign import Campaign, conduct
 from assay.laboratory.results import current
-from assay.machine import cgroups, server
+from assay.machine import cgroups, group_mounts, server
 from assay.machine.stack import rotates, stack
 from assay.notebook.store import Store
 from assay.records import Experiment, Finding, Judged, Outcome, Results, Scope, Severity, State, Value
@@ -105,6 +105,7 @@ NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "fuse": _files("FUSE", "/dev/fuse"),
     "throttle": cgroups.throttle_obstacle,
     "block groups": lambda host: None if cgroups.hierarchy(host, "io") else "needs control groups for block I/O",
+    "cpu groups": lambda host: None if "cpu" in group_mounts.group_mounts(host) else "needs control groups for CPU time",
     "memory groups": lambda host: None if cgroups.hierarchy(host, "memory") else "needs control groups for memory",
     "clocksources": _clock_sources,
     "tun": _files("TUN devices", "/dev/net/tun"),

@@ -140,7 +140,8 @@ def external(
     wanted = measures(values, {name: (way, name in judged) for name, way in directions.items()}, (tier, claim))
     experiment = experiment_of(watched, reported, wanted, counted=are_counted(watched, fed=fed))
     parts = reported.parts if reported and reported.are_observed and not in_turn(reported.parts) else ()
-    phase = phase_of(watched, (values | (printed(reported) if reported else {}), directions), parts)
+    beside = {**printed(reported), **reported.timed} if reported else {}
+    phase = phase_of(watched, (values | beside, directions), parts)
     run = Run(
         trial=Trial(id=1, experiment="", levels={}, replicate=1, block=1, sitting=0, position=1, seed=1),
         attempt=1,
@@ -302,8 +303,13 @@ def added(watched: Watched) -> Iterator[Series]:
     if watched.account is not None and watched.account.beside_data_read_bytes:
         doubtful = [(watched.elapsed_ns, watched.account.beside_data_read_bytes)]
         yield gauge(PROCESS, ABSOLUTE, "doubtful_read_bytes", "bytes", doubtful)
+    if watched.account is not None and watched.account.kinds is not None and watched.account.kinds.device_bytes:
+        moved = [(watched.elapsed_ns, watched.account.kinds.device_bytes)]
+        yield gauge(PROCESS, ABSOLUTE, ladder.OF_NO_FILE, "bytes", moved)
     for growth in watched.grown:
         yield from of_growth(growth, watched.elapsed_ns)
+    if not watched.grown:
+        yield gauge(FILES, ABSOLUTE, "grown_bytes", "bytes", [(watched.elapsed_ns, 0)])
     seen = any(True for _ in watched.observations.over_time(PHASE, "process", "cancelled_write_bytes"))
     if watched.account is not None and not seen:
         points = [(0, 0), (watched.elapsed_ns, watched.account.cancelled_write_bytes)]

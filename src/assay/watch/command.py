@@ -18,7 +18,7 @@ from pathlib import Path
 from assay.catalogue import Evidence, Host, Observer, Watch, find, watching
 from assay.hosts import spawn
 from assay.records import Edge, Fact, FactClass, Place, Reading, Server, Snapshot, Subject, Watched, When
-from assay.sampler import Sampler, facts, roll_call
+from assay.sampler import Often, Sampler, facts, roll_call
 from assay.watch import files, growth, own_files, process_tree, traces
 from assay.watch import relay as forwarded
 from assay.watch.execution import Execution, Preparation, WatchRequest, concluded, settle
@@ -33,6 +33,8 @@ PROCESSES, MOST_PROCESSES = "processes", 400
 """The observer of all processes, and of how many it is affordable for a single command: 15 µs of CPU for each and look."""
 MOST_POLLS = 20
 """However long the command runs: most of what is judged is known from the edges."""
+OFTEN = {"network": Often(every_s=0.05, most_polls=40)}
+"""How the rate of a tool went over time is known from the interfaces alone: 24 µs of CPU for each look."""
 
 
 class Unnoted:
@@ -52,7 +54,7 @@ def watch(host: Host, ask: WatchRequest) -> Watched:
     """
     began_cpu_ns = time.process_time_ns()
     stage, missing = _stage(host, ask)
-    sampler = Sampler(host, stage.observers, _subject(stage), most_polls=MOST_POLLS)
+    sampler = Sampler(host, stage.observers, _subject(stage), most_polls=MOST_POLLS, often=OFTEN)
     with _reaping(), contextlib.ExitStack() as listening:
         listening.callback(sampler.stop)
         with forwarded.Signals() as signals:

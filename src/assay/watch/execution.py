@@ -310,6 +310,8 @@ def account_evidence(stage: Preparation, life: Execution, account: TreeAccount) 
     used = recorded if recorded is not None and process_tree.exceeds(stage.tree.io, recorded) else None
     points = [(at - life.t0_ns, found) for at, found in life.tracker.points if life.t0_ns < at < life.ended_ns]
     gauges = {"cpus_allowed": len(stage.groups.cpus), "other_network": int(stage.groups.other_network)}
+    if (files_open := stage.groups.open_files) is not None:
+        gauges |= {"open_files": files_open.open, "open_files_limit": files_open.limit}
     return Evidence(
         readings=tuple(account_readings(origin, life.pid, account, life.elapsed_ns, used)),
         series=(

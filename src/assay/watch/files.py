@@ -15,8 +15,8 @@ from assay.catalogue import CacheStat, Host
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass
-from assay.machine.stack import backing_file, device_stack, mount_of, stack
-from assay.records import EndpointKind, OpenedFile, Place, Series, Server, TreeAccount, Watched
+from assay.machine.stack import Mount, backing_file, device_stack, mount_of, stack, writing_mount
+from assay.records import IN_MEMORY, EndpointKind, OpenedFile, Place, Series, Server, TreeAccount, Watched
 from assay.watch.reports import PHASE
 
 LONGEST_PATH = 4096
@@ -293,6 +293,11 @@ def _where(path: str) -> tuple[bool, int]:
     return device, status.st_rdev if device else status.st_dev
 
 
+def _volatile(host: Host, mount: Mount) -> str | None:
+    below = writing_mount(host, mount).filesystem
+    return below if below in IN_MEMORY and mount.filesystem not in IN_MEMORY else None
+
+
 def _place(host: Host, path: str) -> Place:
     """Return the block device that a path names, else the mount of the path."""
     real = host.real_path(path)
@@ -306,4 +311,5 @@ def _place(host: Host, path: str) -> Place:
         devices=devices,
         backing_files=tuple(image for device in devices if (image := backing_file(host, device)) is not None),
         filesystem=None if mount is None else mount.filesystem,
+        volatile=None if mount is None else _volatile(host, mount),
     )

@@ -1,4 +1,5 @@
-"""The control groups that processes of a command are in, the CPUs that they may run on, and whether their network is ours.
+"""The control groups that processes of a command are in, the CPUs that they may run on, how many files they have open and may
+have open (`ulimit -n`), and whether their network is ours.
 
 The command begins in our own group and on our CPUs. A shell may move itself before it becomes the load (cgexec, taskset,
 systemd-run), so the tree is looked at more often at first: a group's counters count from the first look that found it.
@@ -12,13 +13,28 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 from assay.catalogue import Host, Observer
+from assay.frozen import dataclass
 from assay.machine import group_mounts
 from assay.records import Subject
 
 FIRST_S, MOST_S = 0.002, 1.0
 """Until the second look, and the longest time between two; each time twice as long."""
+FILES_ROW = "Max open files"
 COST_TIMES = 500
 """After a look that took so much, the next one comes no sooner than this many times later."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenFiles:
+    """How many files, sockets and pipes a process had open, and how many it may have."""
+
+    open: int
+    limit: int
+
+    @property
+    def left(self) -> int:
+        """How many more it may open."""
+        return self.limit - self.open
 
 
 class Groups:
@@ -32,6 +48,8 @@ class Groups:
         self._network = _network("self")
         self.other_network = False
         """Whether a process was seen in another network namespace."""
+        self.open_files: OpenFiles | None = None
+        """Of the process that came nearest to its limit."""
         self._parents: set[int] = set()
         """Who had a child once: it waits for the work of others."""
         self._wait_s, self._next_ns = FIRST_S, 0
@@ -52,6 +70,7 @@ class Groups:
         for pid, _ in pairs:
             self.directories |= dict.fromkeys(self._of(pid))
             self.other_network = self.other_network or _network(pid) not in (self._network, "")
+            self._look_at_files(pid)
         self._parents |= {pid for pid, below in pairs if below}
         leaves = {cpu for pid, _ in pairs if pid not in self._parents for cpu in _cpus(pid)}
         self.cpus = tuple(sorted(leaves)) or self.cpus
@@ -59,6 +78,11 @@ class Groups:
         self._next_ns = began_ns + max(round(self._wait_s * 1e9), spent_ns * COST_TIMES)
         self._wait_s = min(MOST_S, 2 * self._wait_s)
         return len(self.directories) > before
+
+    def _look_at_files(self, pid: int) -> None:
+        found = _open_files(pid)
+        if found is not None and (self.open_files is None or found.left < self.open_files.left):
+            self.open_files = found
 
     def _of(self, pid: int | str) -> tuple[str, ...]:
         try:
@@ -85,6 +109,17 @@ def _network(pid: int | str) -> str:
         return os.readlink(f"/proc/{pid}/ns/net")  # noqa: PTH115 - many of them, often
     except OSError:
         return ""
+
+
+def _open_files(pid: int) -> OpenFiles | None:
+    """Return the open files of a process; None where it is gone, closed to us, or has no limit."""
+    try:
+        with open(f"/proc/{pid}/limits", encoding="utf-8") as file:  # noqa: PTH123 - many of them, often
+            row = next((line for line in file if line.startswith(FILES_ROW)), "")
+        soft = row.removeprefix(FILES_ROW).split()[:1]
+        return OpenFiles(open=len(os.listdir(f"/proc/{pid}/fd")), limit=int(soft[0])) if soft and soft[0].isdigit() else None  # noqa: PTH208
+    except OSError:
+        return None
 
 
 def _cpus(pid: int) -> tuple[int, ...]:

@@ -181,6 +181,8 @@ class Reported:
     """OPERATION.FIGURE -> value."""
     resolution: Mapping[str, float] = field(default_factory=dict)
     """The same names -> half a unit of the last digit that was printed."""
+    timed: Mapping[str, float] = field(default_factory=dict)
+    """Count and time behind each rate, by the arguments and the clock of the tool."""
     tier: Tier | None = None
     """What the tool says it measures with these arguments; None where it says nothing."""
     parts: tuple[several.CallReport, ...] = ()
@@ -234,12 +236,32 @@ def read(parser: Parser, mine: Sequence[tuple[str, ...]], output: tuple[str, Wat
     if len(each) > 1 or len(mine) > 1:
         return of_several(parser, mine, (each, lived, watched))
     wanted = frozenset(parser.operations(mine[0]))
+    values = several.chosen(parser.parse(text), wanted)
     return Reported(
         tool=parser.name,
-        values=several.chosen(parser.parse(text), wanted),
+        values=values,
         resolution=several.chosen(parser.resolution(text), wanted),
+        timed=timed(parser, mine[0], values),
         tier=parser.tier(mine[0]),
     )
+
+
+def timed(parser: Parser, argv: Sequence[str], values: Mapping[str, float]) -> dict[str, float]:
+    """Return count and time that each rate of a tool with a coarse clock rests on, and half a step of that clock.
+
+    A tool that tells a rate alone was told how many operations to do; a printed time may have fewer digits than the clock.
+    """
+    found: dict[str, float] = {}
+    for operation in dict.fromkeys(name.rpartition(".")[0] for name in values) if parser.clock_ns else ():
+        rate, elapsed = (values.get(f"{operation}.{name}") for name in ("ops_per_s", "elapsed_ns"))
+        count = values.get(f"{operation}.count", parser.count(argv))
+        if count and (rate or elapsed is not None):
+            found |= {
+                f"{operation}.count": count,
+                f"{operation}.elapsed_ns": count * 1e9 / rate if rate else elapsed or 0.0,
+                f"{operation}.elapsed_ns_half": parser.clock_ns / 2,
+            }
+    return found
 
 
 def of_several(

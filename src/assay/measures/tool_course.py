@@ -1,0 +1,68 @@
+"""The rate of an external tool over time, by the counters of this host that saw its bytes pass.
+
+A tool prints one mean. Bytes of files pass the counters of its process, all others the interfaces of the host or its loopback.
+Each part of the time has the part of the figure that its bytes are of all. The counters of the host count other programs, too:
+where they saw much more or less than the tool reports, they tell nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from assay.frozen import dataclass
+from assay.measures.windows import at
+from assay.records import ABSOLUTE, Direction, Observations, Phase, Series
+
+MOST_PARTS = 60
+IDLE_SHARE = 0.05
+"""Of the mean: at both ends a tool begins and says good-bye, and slower parts are left out."""
+OTHER_NETWORK = ("process", "other_network")
+"""Whether the command was seen in another network namespace, whose interfaces nobody counts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """Bytes in equal parts of the time in which the tool moved data."""
+
+    parts: tuple[float, ...]
+    seconds: float
+    seen_bytes: float
+    """In all, also at the ends that were left out."""
+
+
+def course_of_tool(phase: Phase, observations: Observations, operation: str, least_parts: int) -> Course | None:
+    """The course of one operation; None where fewer samples than parts saw it."""
+    every = list(counters(phase, observations, phase.directions.get(operation)))
+    if not every:
+        return None
+    samples = min(sum(phase.start_ns <= at_ns <= phase.end_ns for at_ns in one.at_ns) for one in every)
+    count = min(MOST_PARTS, samples)
+    if count < least_parts or phase.end_ns <= phase.start_ns:
+        return None
+    times = [phase.start_ns + (phase.end_ns - phase.start_ns) * part // count for part in range(count + 1)]
+    done = [sum(at(list(zip(one.at_ns, one.value, strict=True)), when) for one in every) for when in times]
+    parts = busy([after - before for before, after in pairwise(done)])
+    each_s = (phase.end_ns - phase.start_ns) / count / 1e9
+    seen = done[-1] - done[0]
+    return Course(parts=parts, seconds=len(parts) * each_s, seen_bytes=seen) if len(parts) >= least_parts and seen else None
+
+
+def busy(parts: Sequence[float]) -> tuple[float, ...]:
+    """The parts from the first to the last in which data moved."""
+    least = IDLE_SHARE * sum(parts) / len(parts)
+    moved = [place for place, part in enumerate(parts) if part > least]
+    return tuple(parts[moved[0] : moved[-1] + 1]) if moved else ()
+
+
+def counters(phase: Phase, observations: Observations, direction: Direction | None) -> Iterator[Series]:
+    """The counters that bytes of this direction pass."""
+    if direction in (Direction.READ, Direction.WRITE):
+        yield from observations.over_time(phase.name, "process", f"{direction}_bytes")
+        return
+    elsewhere = [*observations.over_time(phase.name, *OTHER_NETWORK)]
+    if direction is None or direction.of_storage or any(value for series in elsewhere for value in series.value):
+        return
+    way = "tx_bytes" if direction is Direction.SEND else "rx_bytes"
+    yield from observations.over_time(phase.name, "network", way)
+    yield from observations.over_time(phase.name, "network", "loopback_bytes", ABSOLUTE)
