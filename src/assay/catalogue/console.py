@@ -49,6 +49,8 @@ HOST = re.compile(r"[\w.-]{1,64}: +|[\w.-]{1,64}:\t")
 """What pdsh and its like put before each line: a host, the same for all lines."""
 MOST_LAYERS = 4
 """A quotation, a name, a time and a stream: nobody puts more before a line."""
+QUOTED = "=3D"
+"""What a mail in quoted-printable has for each equals sign."""
 INDENT = " \t"
 FEWEST_LINES = 1
 
@@ -90,9 +92,14 @@ def plain(text: str) -> str:
 
 
 def readings(text: str) -> Iterator[str]:
-    """Yield the plain text, then the text without what a log put before each of its lines, where there is such."""
+    """Yield the plain text, then the text without what a mail or a log made of its lines, where there is such."""
     found = plain(text)
     yield found
+    if QUOTED in found:
+        import quopri
+
+        found = quopri.decodestring(found.encode()).decode("utf-8", "replace")
+        yield found
     for _ in range(MOST_LAYERS):
         bare = without_prefix(found)
         if bare is None:
