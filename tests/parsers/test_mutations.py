@@ -101,7 +101,12 @@ def printed_in(text):
 
 def computed():
     """Figures of each tool that a whole recording does not print: made of several numbers."""
-    found = {("ior", "bytes_per_s"), ("ior", "ops_per_s"), ("sysbench", "ops_per_s")}  # means of rows; counts over times
+    found = {
+        ("ior", "bytes_per_s"),
+        ("ior", "ops_per_s"),
+        ("sysbench", "ops_per_s"),
+        ("diskspd", "latency_mean_ns"),
+    }  # means of rows; counts over times
     for text in TEXTS.values():
         is_there = printed_in(text)
         found |= {(tool, name.rpartition(".")[2]) for tool, name, value in told(text) if not is_there(value)}

@@ -7,6 +7,7 @@ text as a tool printed it, and once more without the times and names that a log 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -20,6 +21,8 @@ BYTE_ORDER_MARKS = (
 )
 """The longer marks first: that of UTF-16 begins that of UTF-32."""
 LOOKED_AT_BYTES = 4096
+GZIP = b"\x1f\x8b\x08"
+MOST_UNPACKED = 1 << 26
 ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>78cDEHM])")
 """Control sequences of ECMA-48, titles of xterm, and the character sets of VT100."""
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -35,19 +38,30 @@ PREFIXES = tuple(
         r"[\w./-]{1,64} {0,40}\| ?",  # docker compose logs
         r"\[pod/[\w./-]{1,200}\](?: |$)",  # kubectl logs --prefix
         r"(?:stdout|stderr) [FP](?: |$)",  # the log files of a container runtime, behind the time
+        r"[^\t]{1,100}\t[^\t]{1,100}\t(?=\ufeff?\d{4}-)",  # gh run view --log: job and step, before the time
+        r"\[\d+,\d+\]<(?:stdout|stderr)>: ?",  # mpirun --tag-output
+        r" {0,5}\d{1,6}\t",  # cat -n
+        r"(?:> ?)+",  # an answer to a mail
     )
 )
-"""What a log puts before each line of a program."""
-MOST_LAYERS = 3
-"""A name, a time and a stream: no log puts more before a line."""
+"""What a log or a page puts before each line of a program."""
+HOST = re.compile(r"[\w.-]{1,64}: +|[\w.-]{1,64}:\t")
+"""What pdsh and its like put before each line: a host, the same for all lines."""
+MOST_LAYERS = 4
+"""A quotation, a name, a time and a stream: nobody puts more before a line."""
+QUOTED = "=3D"
+"""What a mail in quoted-printable has for each equals sign."""
+INDENT = " \t"
 FEWEST_LINES = 1
 
 
 def decoded(data: bytes) -> str:
     """Return the text of bytes by their byte-order mark; UTF-16 without one by its zero bytes; else UTF-8.
 
-    What no encoding explains becomes U+FFFD.
+    What no encoding explains becomes U+FFFD. What gzip packed is unpacked, up to 64 MiB of it.
     """
+    if data.startswith(GZIP):
+        data = unpacked(data)
     for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
@@ -57,6 +71,15 @@ def decoded(data: bytes) -> str:
         if len(head) > 1 and not zeros.strip(b"\0") and b"\0" not in others:
             return data.decode(encoding, "replace")
     return data.decode("utf-8", "replace")
+
+
+def unpacked(data: bytes) -> bytes:
+    """Return what gzip packed, as far as it is whole; the bytes themselves where they are no such."""
+    import zlib
+
+    with contextlib.suppress(zlib.error):
+        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, MOST_UNPACKED)
+    return data
 
 
 @lru_cache(maxsize=4)
@@ -69,15 +92,32 @@ def plain(text: str) -> str:
 
 
 def readings(text: str) -> Iterator[str]:
-    """Yield the plain text, then the text without what a log put before each of its lines, where there is such."""
+    """Yield the plain text, then the text without what a mail or a log made of its lines, where there is such."""
     found = plain(text)
     yield found
+    if QUOTED in found:
+        import quopri
+
+        found = quopri.decodestring(found.encode()).decode("utf-8", "replace")
+        yield found
     for _ in range(MOST_LAYERS):
         bare = without_prefix(found)
         if bare is None:
             return
         found = bare
         yield found
+
+
+def by_host(text: str) -> dict[str, str]:
+    """Return what each of several hosts printed, where every line begins with one; nothing where not."""
+    for reading in readings(text):
+        rows = [row for row in reading.split("\n") if row.strip()]
+        found: dict[str, list[str]] = {}
+        for match in (match for row in rows if (match := HOST.match(row))):
+            found.setdefault(match[0].rstrip(": \t"), []).append(match.string[match.end() :])
+        if len(found) > 1 and sum(map(len, found.values())) == len(rows):
+            return {host: "\n".join(mine) for host, mine in found.items()}
+    return {}
 
 
 @lru_cache(maxsize=8)
@@ -87,7 +127,16 @@ def without_prefix(text: str) -> str | None:
     words = [row for row in rows if row.strip()]
     if len(words) < FEWEST_LINES:
         return None
+    first, last = min(words), max(words)
+    common = first[: next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))]
+    if (indent := common[: len(common) - len(common.lstrip(INDENT))]) or (len(words) > 1 and (indent := host_of(common))):
+        return "\n".join(row.removeprefix(indent) for row in rows)
     for form in PREFIXES:
         if all(form.match(row) for row in words):
             return "\n".join(form.sub("", row, count=1) for row in rows)
     return None
+
+
+def host_of(common: str) -> str:
+    """Return the host that all lines begin with, as a tool that runs a command on hosts puts it there; empty without one."""
+    return match[0] if (match := HOST.match(common)) else ""

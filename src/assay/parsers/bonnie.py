@@ -16,12 +16,14 @@ EXPECTED = "the CSV line (formats 1.03 and 1.93 to 1.98) or the screen output of
 CSV = re.compile(r"1\.9[3-8],(?:[^,]{0,200},){45,51}[^,]{0,40}")
 CSV_1_03 = re.compile(r"[^,\s]{0,80},\d{1,12}[KMGT]?(?::[\d.]{1,9}[kKMGT]?)?(?:,(?:[\d.]{0,20}|\+{1,9})){25}")
 TEST = re.compile(f"(?:{CSV.pattern})|(?:{CSV_1_03.pattern})")
-SCREEN = re.compile(r"Version\s+\d\.\d\d.{0,20}-Sequential (?:Output|Create)-.{1,80}")
+SCREEN = re.compile(r"\s*(?:Version\s+)?\d\.\d\d.{0,20}-Sequential (?:Output|Create)-.{1,80}")
 IO = ("write_char", "write", "read_modify_write", "read_char", "read", "seek")
 FILES = ("create", "stat", "unlink", "create_random", "stat_random", "unlink_random")
 UNITS = {"K/sec": printed.KIB, "M/sec": printed.MIB, "/sec": 1}
 """The unit of a number without a letter, by the head of its column: up to 1.98 the head has the prefix, later each cell."""
 SCREEN_IO = re.compile(r".{0,20}\s(\d+[KMGT]?) (.{9}) (.{9}) (.{9}) (.{9}) (.{9}) (.{9})\s*")
+WHOLE_IO = re.compile(r".{0,40}?\s\d+[KMGT]?(?::\S{1,9})?((?:\s+(?:[\d.]+[kmgt]?|\++)\s+(?:\d+|\++)){6})\s*")
+"""A line with all twelve cells, which a wide number shifts; with blank cells the place tells the column."""
 STARTED = re.compile(r"[^,]{0,20}(?:,[^,]{0,200}){30}.*")
 """A CSV line, complete or not, recognised by its commas."""
 LATENCY = {"us": 1e3, "ms": 1e6, "s": 1e9}
@@ -62,16 +64,21 @@ def _measured(fields: Sequence[str], operation: str, first: int) -> bool:
 
 def _screen(rows: Sequence[str]) -> Iterator[printed.Figure]:
     """Yield the rates of the line below the headings; a cell is a rate and a percentage, or blank."""
-    inside, units = False, [1.0] * len(IO)
+    inside, units, machines = False, [1.0] * len(IO), 0
     for row in rows:
-        if row.startswith("Version "):
-            inside = "Output" in row
+        if "-Sequential Output-" in row or "-Sequential Create-" in row:
+            inside, machines = "Output" in row, 0
         elif "/sec %CP" in row:
             units = [UNITS[word] for word in row.split() if word in UNITS]
-        match = SCREEN_IO.fullmatch(row.ljust(79)) if inside and "/sec %CP" not in row and not row.startswith("Latency") else None
+        is_head = "/sec %CP" in row or row.startswith("Latency")
+        match = WHOLE_IO.fullmatch(row) or SCREEN_IO.fullmatch(row.ljust(79)) if inside and not is_head else None
+        machines += match is not None
+        if machines > 1:
+            raise ValueError(f"table with the line of one machine ({row.strip()[:40]!r} is another)")
         if match:
-            for operation, cell, unit in zip(IO, match.groups()[-6:], units, strict=True):
-                yield from _rate(operation, (cell.split() or [""])[0], unit)
+            cells = match[1].split()[::2] if match.re is WHOLE_IO else [(cell.split() or [""])[0] for cell in match.groups()[-6:]]
+            for operation, cell, unit in zip(IO, cells, units, strict=True):
+                yield from _rate(operation, cell, unit)
 
 
 def _rate(operation: str, cell: str, unit: float) -> Iterator[printed.Figure]:

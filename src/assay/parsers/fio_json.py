@@ -42,11 +42,14 @@ def _parsed(text: str) -> Mapping[str, float]:
         sums = [job for job in each if job.get("jobname") == "All clients"]
         failed = sum(_failed(job) for job in each if job not in sums)
         groups = [group for side in SIDES for group in _groups(report, sums or each, side)]
-        return {
+        found = {
             f"{name}.{key}": figure for name, rows, manner in groups for key, figure in _figures(rows, failed) if manner.has(key)
         }
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise EvidenceError(f"found a fio report with an invalid or missing {error}; expected a report of fio") from error
+    if not found:
+        raise EvidenceError("found a report of fio without an operation; expected jobs that read or wrote")
+    return found
 
 
 def _report(text: str) -> Row:

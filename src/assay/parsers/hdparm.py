@@ -15,8 +15,10 @@ from assay.records import Tier
 EXPECTED = "hdparm's line 'Timing ... reads: N MB in T seconds = R MB/sec' of one device"
 LINE = re.compile(
     r"\s*Timing (?:O_DIRECT )?(cached|buffered disk|disk|buffer-cache) reads[^:]{0,40}:"
-    r"\s+(\d+) MB in\s+([\d.]+) seconds =\s+([\d.]+) (MB|kB)/sec\s*"
+    r"\s+(\d+) MB in\s+([\d.]+) seconds =\s*([\d.]+) (MB|kB)/sec\s*"
 )
+FAILED = re.compile(r"(?:\s*Timing .{1,60} reads[^:]{0,40}:)?\s*read\(\) (?:failed|hit EOF).{0,80}")
+"""What stands in the place of a timing whose reads failed."""
 OPERATIONS = {"cached": "cached_read", "buffer-cache": "cached_read", "buffered disk": "read", "disk": "read"}
 SIZES = {"MB": printed.MIB, "kB": printed.KIB}
 FLAGS = re.compile(r"-[A-Za-z]*")
@@ -43,5 +45,9 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 
 
 PARSER = Parser(
-    name="hdparm", recognises=printed.prints(("hdparm",), LINE), **printed.reads(_figures, EXPECTED), tier=tier, direct="--direct"
+    name="hdparm",
+    recognises=printed.prints(("hdparm",), LINE, FAILED),
+    **printed.reads(_figures, EXPECTED),
+    tier=tier,
+    direct="--direct",
 )

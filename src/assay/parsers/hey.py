@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from assay.catalogue import Parser, printed
 
 EXPECTED = "the report of hey (Summary, Requests/sec, Status code distribution)"
-BEGUN, STATUSES = re.compile(r"Summary:"), re.compile(r"Status code distribution:")
+BEGUN, STATUSES = re.compile(r"Summary:|All requests done\."), re.compile(r"Status code distribution:")
+FAILURES = re.compile(r"Error distribution:")
 STATUS = re.compile(r"\s+\[(\d{3})\]\s+(\d{1,18}) responses")
 FAILED = re.compile(r"\s+\[(\d{1,18})\]\s+(?!\S{1,18} responses$).{1,2000}")
 PERCENTILE = re.compile(r"\s+(50|90|95|99)% in ([\d.]{1,20}) secs\.?")
@@ -25,6 +26,7 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     rows = whole[printed.last_run(whole, BEGUN) :]
     found = printed.named(rows)
     if "Requests/sec" not in found:
+        yield from _counts(rows)
         return
     yield "request.ops_per_s", printed.number(found["Requests/sec"])
     yield "request.elapsed_ns", printed.number(_seconds(found["Total"]), printed.SECOND)
@@ -37,13 +39,18 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         yield "response.bytes", printed.exact(int(found["Total data"].removesuffix(" bytes")))
 
 
+def runs(text: str) -> list[str]:
+    """Return the texts of the runs in an output; up to 0.1.0 a line without a result stands before the summary."""
+    return [part for part in printed.runs_in(text, BEGUN) if "code distribution:" in part or "Error distribution:" in part]
+
+
 def _seconds(value: str) -> str:
     return re.sub(r" secs?\.?$", "", value)
 
 
 def _counts(rows: Sequence[str]) -> Iterator[printed.Figure]:
     """Yield the responses and the failures; none where a line of theirs cannot be read."""
-    at = next((at for at, row in enumerate(rows) if STATUSES.fullmatch(row)), None)
+    at = next((at for at, row in enumerate(rows) if STATUSES.fullmatch(row) or FAILURES.fullmatch(row)), None)
     told = [row for row in rows[at or 0 :] if row.lstrip().startswith("[")]
     answers, failures = ([match for row in told if (match := form.fullmatch(row))] for form in (STATUS, FAILED))
     if at is None or len(answers) + len(failures) != len(told):
@@ -57,6 +64,6 @@ def _counts(rows: Sequence[str]) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="hey",
     programs=("hey",),
-    recognises=printed.prints(("hey",), STATUSES),
-    **printed.reads(_figures, EXPECTED, begins=BEGUN),
+    recognises=printed.prints(("hey",), STATUSES, FAILURES),
+    **printed.reads(_figures, EXPECTED, runs=runs),
 )

@@ -1,7 +1,8 @@
 """IO500: the phases of a result, from result_summary.txt, the output of io500 and io500.sh, or result.txt.
 
 `GiB/s` is 2^30 bytes/s, and so is `GB/s` of the shell version (utilities/io500_fixed.sh of 2019 divides MiB by 1,024). `kIOPS`
-are 1,000 operations per second. A phase with the mark `[INVALID]` has no figure; the score is none of a phase.
+are 1,000 operations per second. A phase with the mark `[INVALID]` or `[RESULT-invalid]` has no figure; the
+score is none of a phase.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from assay.catalogue import Parser, printed
 
 EXPECTED = "the lines [RESULT] of IO500, or its result.txt with a section [ior-easy-write] and so on"
 ROW = re.compile(
-    r"\s*\[RESULT(?:-invalid)?\]\s+(?:(?:BW|IOPS)\s+phase \d{1,2}\s+)?([a-z][a-z0-9_-]{2,40})"
-    r"\s+([\d.]{1,20}) (GiB/s|GB/s|kIOPS|kiops) ?: time\s+([\d.]{1,20}) seconds\s*(.{0,60})"
+    r"\s*\[RESULT(-invalid)?\]\s+(?:(?:BW|IOPS)\s+phase \d{1,2}\s+)?([a-z][a-z0-9_-]{2,40})"
+    r"\s+([\d.]{1,20}) (GiB/s|GB/s|kIOPS|kiops)\s*: time\s+([\d.]{1,20}) seconds\s*(.{0,60})"
 )
 SECTION = re.compile(r"\[([a-z][a-z0-9-]{2,40})\]")
 VALUE = re.compile(r"(score|t_delta)\s*=\s*([\d.]{1,20})")
@@ -31,12 +32,14 @@ INVALID = "INVALID"
 def _figures(text: str) -> Iterator[printed.Figure]:
     rows = printed.lines(text)
     found = [match for row in rows if (match := ROW.fullmatch(row))]
-    for match in found:
-        if INVALID not in match[5]:
-            figure, unit = UNITS[match[3]]
-            name = match[1].replace("-", "_")
-            yield f"{name}.{figure}", printed.number(match[2], unit)
-            yield f"{name}.elapsed_ns", printed.number(match[4], printed.SECOND)
+    valid = [match for match in found if not match[1] and INVALID not in match[6]]
+    if found and not valid:
+        raise ValueError(f"phase that IO500 takes for valid ({found[0][0].strip()[:80]!r})")
+    for _, phase, value, unit, seconds, _ in (match.groups() for match in valid):
+        figure, size = UNITS[unit]
+        name = phase.replace("-", "_")
+        yield f"{name}.{figure}", printed.number(value, size)
+        yield f"{name}.elapsed_ns", printed.number(seconds, printed.SECOND)
     if not found:
         yield from _sections(rows)
 

@@ -16,6 +16,7 @@ EXPECTED = "iozone's complete table of kB and reclen, its lines 'Children see th
 BEGUN = re.compile(r"\s*Iozone: Performance Test of File I/O\s*")
 ENDED = "iozone test complete."
 HEADER = re.compile(r"\s+[kK]B\s+reclen\s.*")
+COLUMN_HEADS = re.compile(r"\s+[kK]B\s+reclen\s+write\s.*")
 ROW = re.compile(r"\s+\d+\s+\d+(\s+\d+)+\s*")
 CELLS = re.compile(r"\s{8}.*|\W*(?:\d+\W+){2}.*")
 """A line below the header that must be a row: indented as far, or starting with two numbers."""
@@ -156,7 +157,7 @@ def _of_matrix(operation: str, matrix: Mapping[tuple[int, int], printed.ParsedNu
 
 PARSER = Parser(
     name="iozone",
-    recognises=printed.prints(("iozone",), "Iozone: Performance Test of File I/O"),
+    recognises=printed.prints(("iozone",), "Iozone: Performance Test of File I/O", COLUMN_HEADS, CHILDREN),
     **printed.reads(_figures, EXPECTED, begins=BEGUN),
     tier=printed.of_device,
     direct="-I",

@@ -20,6 +20,7 @@ ROW = re.compile(
     r"\[\s*(\d{1,9}|SUM)\](?:\[([TR])X-[CS]\])?\s+[\d.]+-([\d.]+)\s+sec\s+([\d.]+) ([KMGT]?)Bytes"
     r"\s+([\d.]+) ([KMGT]?)(bits|Bytes)/sec(.{0,80}?)\s*(sender|receiver)?\s*"
 )
+SIDE = re.compile(ROW.pattern.replace("(sender|receiver)?", "(?:sender|receiver)"))
 LOST = re.compile(r".*\s(\d+)/\s*(\d+) \(.{1,12}%\).*")
 HEAD = re.compile(r"\[ ID\](?:\[Role\])? Interval .{1,100}")
 BROKEN = re.compile(r"iperf3?: (?:error|interrupt|the (?:client|server) has terminated).{0,300}")
@@ -40,11 +41,14 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         raise ValueError(f"end ({broken[0].strip()[:120]!r})")
     summary = next((at for at, row in enumerate(rows) if set(row.split()) == {"-"}), len(rows))
     summary = max((at for at, row in enumerate(rows) if HEAD.fullmatch(row)), default=0) if summary < len(rows) else summary
-    if begun is None or not (begun[1].startswith("Accepted") or any(row.startswith("iperf Done") for row in rows)):
-        return
     found = [match for row in rows[summary:] if (match := ROW.fullmatch(row))]
     if summary == len(rows):  # of a report that was quoted in part: the rows of the summary say whose they are
         found = [match for row in rows if (match := ROW.fullmatch(row)) and match[10]]
+    elif begun is None and not any(HEAD.fullmatch(row) for row in rows[:summary]):
+        raise ValueError("rows of the intervals (without them and the first lines nobody knows which end sent)")
+    is_whole = any(row.startswith("iperf Done") for row in rows) or {"sender", "receiver"} <= {match[10] for match in found}
+    if not is_whole and (begun is None or begun[1].startswith("Connecting")):
+        return
     single = len({match[1] for match in found} - {"SUM"}) == len({match[2] for match in found})
     for match in found:
         if not (single or match[1] == "SUM"):
@@ -60,7 +64,7 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 
 
 def _sends(rows: Sequence[str]) -> bool:
-    """Return whether this end sends: a client without --reverse, a server whose rows are those of a sender."""
+    """Return whether this end sends: a client without --reverse, another end whose rows are those of a sender."""
     if rows[0].startswith("Connecting"):
         return not any(row.startswith("Reverse mode") for row in rows)
     head = printed.first_match(rows, HEAD)
@@ -122,7 +126,7 @@ def _json(report: Mapping[str, Any]) -> Iterator[printed.Figure]:
 
 PARSER = Parser(
     name="iperf3",
-    recognises=printed.prints(("iperf3",), BEGUN, BROKEN, '"test_start"'),
+    recognises=printed.prints(("iperf3",), BEGUN, BROKEN, SIDE, '"test_start"'),
     **printed.reads(_figures, EXPECTED, begins=BEGUN),
     result_file=printed.file_option("iperf3", "--logfile"),
 )

@@ -14,7 +14,7 @@ from assay.catalogue import Parser, printed
 EXPECTED = "mdtest's summary of rates (SUMMARY rate, or SUMMARY: up to 1.9)"
 BEGUN = re.compile(r"mdtest-\S{1,40} was launched with .{1,80}")
 HEADER = re.compile(r"SUMMARY(?: rate(?: \(in ops/sec\))?)?: \(of \d+ iterations\).*")
-ROW = re.compile(r"\s+([A-Z][a-z]{1,20} [a-z]{1,20})\s*:?((?:\s+\d{1,15}\.\d{1,6}){4,8})\s*")
+ROW = re.compile(r"\s*([A-Z][a-z]{1,20} [a-z]{1,20})\s*:?((?:\s+\d{1,15}\.\d{1,6}){4,8})\s*")
 OPERATIONS = {
     "Directory creation": "mkdir",
     "Directory stat": "stat_dir",

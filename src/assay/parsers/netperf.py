@@ -1,13 +1,15 @@
 """netperf: data sent or received by its streams, and transactions per second.
 
 `10^6bits` are decimal; with -f K, M, G `KBytes`, `MBytes`, `GBytes` are powers of 1,024 (netperf 2.7.1, src/netlib.c,
-format_units and calc_thruput). MAERTS is a stream that this side receives.
+format_units and calc_thruput). MAERTS is a stream that this side receives. Without its head (-P 0) a line of six numbers above
+one of two is that of transactions; a stream tells neither its direction nor its unit then, and has no figure.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from assay.catalogue import Parser, printed
 
@@ -16,6 +18,10 @@ TITLE = re.compile(r"(?:MIGRATED )?((?:TCP|UDP|OMNI|SCTP) [A-Za-z/ ]{3,40}?)(?: 
 UNIT = re.compile(r".{0,120}\ssecs\.?(.{0,80}\s)?(10\^[0369]bits|[KMG]?Bytes)/s(?:ec)?\s.*")
 NUMBERS = re.compile(r"\s{0,8}\d[\d.]*(?:\s+\d[\d.]*){2,12}\s*")
 RATE = "per sec"
+BARE_TRANSACTIONS = re.compile(r"\d{1,9} +\d{1,9} +\d{1,9} +\d{1,9} +(\d{1,9}\.\d\d) +(\d{1,12}\.\d\d) *")
+BARE_STREAM = re.compile(r" *\d{4,7} +\d{4,7} +\d{1,8} +\d{1,9}\.\d\d +\d{1,12}\.\d\d *")
+BUFFERS = re.compile(r"\d{1,9} +\d{1,9} *")
+"""What is left of the tables with -P 0."""
 STREAMS = {"STREAM": "send", "SENDFILE": "send", "MAERTS": "receive", "Send": "send", "Receive": "receive"}
 SIZES = {f"10^{power}bits": 10.0**power / 8 for power in (0, 3, 6, 9)} | {
     f"{letter}Bytes": 1024.0**power for power, letter in enumerate(("", "K", "M", "G"))
@@ -43,6 +49,8 @@ OMNI = {
 def _figures(text: str) -> Iterator[printed.Figure]:
     rows = printed.lines(text)
     titles = [match[1] for row in rows if (match := TITLE.fullmatch(row))]
+    if not titles:
+        yield from _bare(rows)
     if len(titles) != 1:
         return
     stream = next((name for word, name in STREAMS.items() if titles[0].endswith(word)), None)
@@ -59,6 +67,16 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     else:
         pairs = dict(row.split("=", 1) for row in rows if re.fullmatch(r"[A-Z0-9_]{1,60}=\S{1,60}", row))
         yield from _keys(stream, {**_omni_csv(rows), **pairs})
+
+
+def _bare(rows: Sequence[str]) -> Iterator[printed.Figure]:
+    """Yield the figures of the last transactions without a head."""
+    if any(BARE_STREAM.fullmatch(row) for row in rows):
+        raise ValueError("head (without it, with -P 0, a stream tells neither its direction nor its unit)")
+    for match, after in ((BARE_TRANSACTIONS.fullmatch(row), after) for row, after in pairwise(rows)):
+        if match and BUFFERS.fullmatch(after):
+            yield "transaction.elapsed_ns", printed.number(match[1], printed.SECOND)
+            yield "transaction.ops_per_s", printed.number(match[2])
 
 
 def _datagrams(table: Sequence[Sequence[str]], size: float) -> Iterator[printed.Figure]:
@@ -98,4 +116,14 @@ def _keys(stream: str | None, found: dict[str, str]) -> Iterator[printed.Figure]
         yield f"{operation}.elapsed_ns", printed.number(found["ELAPSED_TIME"], printed.SECOND)
 
 
-PARSER = Parser(name="netperf", recognises=printed.prints(("netperf",), TITLE), **printed.reads(_figures, EXPECTED, begins=TITLE))
+def runs(text: str) -> list[str]:
+    """Return the texts of the runs in an output."""
+    has_heads = any(TITLE.fullmatch(row) for row in printed.lines(text))
+    return printed.runs_in(text, TITLE) if has_heads else printed.runs_in(text, BARE_TRANSACTIONS)
+
+
+PARSER = Parser(
+    name="netperf",
+    recognises=printed.prints(("netperf",), TITLE, BARE_TRANSACTIONS, BARE_STREAM),
+    **printed.reads(_figures, EXPECTED, runs=runs),
+)

@@ -17,7 +17,7 @@ from assay.catalogue import Parser, printed
 
 EXPECTED = "the report of redis-benchmark, its lines with -q, or its rows with --csv"
 HEAD = re.compile(r"====== (.{1,80}?) ======\s*")
-COMPLETED = re.compile(r"\s+(\d{1,18}) requests completed in ([\d.]{1,20}) seconds")
+COMPLETED = re.compile(r"\s+(\d{1,18}) requests completed in ([\d.]{1,20}) seconds\s*")
 RATE = r"([\d.]{1,20}|inf)"
 SUMMARY = re.compile(rf"\s+throughput summary: {RATE} requests per second")
 RATE_6_0 = re.compile(rf"{RATE} requests per second\s*")
@@ -119,7 +119,7 @@ def _name(test: str) -> str | None:
 
 PARSER = Parser(
     name="redis_benchmark",
-    recognises=printed.prints(("redis-benchmark", "valkey-benchmark"), COLUMNS, SUMMARY, RATE_6_0, CSV_6_0, QUIET),
+    recognises=printed.prints(("redis-benchmark", "valkey-benchmark"), COLUMNS, COMPLETED, SUMMARY, RATE_6_0, CSV_6_0, QUIET),
     **printed.reads(_figures, EXPECTED),
     programs=("redis-benchmark", "valkey-benchmark"),
     count=_count,

@@ -18,6 +18,8 @@ HEADING = re.compile(r"\|?\s*recent\s+average\s+\|?\s*recent\s+average\s+.{1,200
 PER_S = re.compile(r"(?:Searches|Mods|Auths|Authentications|Adds|Operations|Ops|Compares|Binds)/Sec")
 HEADS = re.compile(rf"\s*(?:Time\s+)?{PER_S.pattern}\s+(?:Avg|Srch) Dur ms\s.{{1,200}}")
 CSV = re.compile(rf"(?:Time[,\t])?Recent {PER_S.pattern}[,\t].{{1,300}}")
+SCRIPT = re.compile(r"Time \(seconds\),Recent throughput \(ops/second\),.{1,400}")
+"""The heads of UnboundID's CSV, and of OpenDJ with --scriptFriendly."""
 INTERVAL = re.compile(r"Avg r= ?([\d.]{1,20})/thr \( ?([\d.]{1,20})/sec\), total= *(\d{1,18})\s*")
 OVERALL, ERRORS = "Overall ", "Errors/Sec"
 BY_KIND = {
@@ -36,9 +38,11 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         yield "request.count", printed.exact(sum(int(one[3]) for one in intervals))
         yield "request.ops_per_s", printed.combined_rate((float(one[3]), printed.number(one[2])) for one in intervals)
         return
-    at = max((printed.last_run(rows, form) for form in (HEADING, HEADS, CSV)), default=0)
+    at = max((printed.last_run(rows, form) for form in (HEADING, HEADS, CSV, SCRIPT)), default=0)
     if rows and HEADING.fullmatch(rows[at]):
         yield from _opendj(rows[at:])
+    elif rows and SCRIPT.fullmatch(rows[at]):
+        yield from _script_friendly(list(_csv(rows[at:])))
     elif rows and CSV.fullmatch(rows[at]):
         yield from _unboundid(list(_csv(rows[at:])))
     elif rows:
@@ -64,6 +68,17 @@ def _opendj(rows: Sequence[str]) -> Iterator[printed.Figure]:
         yield "request.latency_mean_ns", printed.number(cells[names.index("average", rate + 1)], 1e6)
         if "99.9%" in names:
             yield "request.latency_p999_ns", printed.number(cells[names.index("99.9%")], 1e6)
+
+
+def _script_friendly(found: Sequence[Mapping[str, str]]) -> Iterator[printed.Figure]:
+    """Yield the figures of OpenDJ's CSV: the averages of its last row."""
+    if errors := next((cells["Errors/second"] for cells in found if cells["Errors/second"].strip("0.-")), None):
+        raise ValueError(f"rate without errors (Errors/second {errors})")
+    for cells in found[-1:]:
+        yield "request.ops_per_s", printed.number(cells["Average throughput (ops/second)"])
+        yield "request.latency_mean_ns", printed.number(cells["Average response time (milliseconds)"], 1e6)
+        if largest := cells.get("99.9% response time (milliseconds)"):
+            yield "request.latency_p999_ns", printed.number(largest, 1e6)
 
 
 def _csv(rows: Sequence[str]) -> Iterator[Mapping[str, str]]:
@@ -92,7 +107,7 @@ PARSER = Parser(
     name="searchrate",
     programs=("searchrate", "modrate", "authrate", "addrate", "search-and-mod-rate"),
     recognises=printed.prints(
-        ("searchrate", "modrate", "authrate", "addrate", "search-and-mod-rate"), HEADING, HEADS, CSV, INTERVAL
+        ("searchrate", "modrate", "authrate", "addrate", "search-and-mod-rate"), HEADING, HEADS, CSV, SCRIPT, INTERVAL
     ),
     **printed.reads(_figures, EXPECTED),
 )

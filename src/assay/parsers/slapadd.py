@@ -13,6 +13,7 @@ from assay.catalogue import Parser, printed
 
 EXPECTED = "slapadd's meter at 100.00% (which it prints on a terminal only), or the elapsed time of time"
 METER = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s+(\S{0,15})\s+spd\s+([\d.]{1,8}) ([ kMGTPEZY])/s\s*")
+SAID = re.compile(r".{0,30}\s[\d.]{4,6}% eta\s.{0,10}elapsed\s.{1,40}")
 TERM = re.compile(r"(\d\d)([ywdhms])")
 SIZES = {"y": 31_556_952, "w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1}
 
@@ -21,7 +22,7 @@ def recognises(argv: Sequence[str], output: str) -> bool:
     """Return True for slapadd's meter, or the time around it."""
     rows = printed.lines(output)
     is_timed = len(argv) > 1 and printed.real_time(rows) is not None  # a time alone does not tell of which command
-    return printed.calls(argv, "slapadd") and (any(METER.fullmatch(row) for row in rows) or is_timed)
+    return printed.calls(argv, "slapadd") and (any(SAID.fullmatch(row) for row in rows) or is_timed)
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:

@@ -1,7 +1,7 @@
 """smallfile: files per second of its operation, and bytes/s if it moves data, from text or JSON.
 
 `files/sec` is the sum of its threads' rates, each over its own time; `MiB/sec` counts 2^20 bytes (smallfile 3.2,
-output_results.py: BYTES_PER_KiB and KiB_PER_MiB).
+output_results.py: BYTES_PER_KiB and KiB_PER_MiB), as does the `MB/sec` of version 2.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from collections.abc import Iterator
 from assay.catalogue import Parser, printed
 
 EXPECTED = "smallfile's report with its operation and files/sec, or the JSON of --output-json"
-BEGUN = re.compile(r"\s*version : .{1,40}")
+BEGUN = re.compile(r"\s*version : .{1,40}|smallfile version .{1,40}")
+ROW_2 = re.compile(r"(\d[\d.e+-]{0,30}) (files/sec|MB/sec|sec elapsed time)")
+NAMES_2 = {"files/sec": "files/sec", "MB/sec": "MiB/sec", "sec elapsed time": "elapsed time"}
+"""The lines of version 2, and what they are called since."""
 ROW = re.compile(r"([A-Za-z][A-Za-z/ -]{2,60}) [:=]\s{1,8}([a-z-]{3,20}|\d[\d.e+-]{0,30})")
 RENAMED = {"delete": "unlink", "delete-renamed": "unlink_renamed", "swift-get": "swift_get", "swift-put": "swift_put"}
 OPERATIONS = (
@@ -26,7 +29,9 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         yield from _json(text)
         return
     rows = printed.lines(text)
-    found = {match[1]: match[2] for row in rows[printed.last_run(rows, BEGUN) :] if (match := ROW.fullmatch(row.strip()))}
+    rows = [row.strip() for row in rows[printed.last_run(rows, BEGUN) :]]
+    found = {match[1]: match[2] for row in rows if (match := ROW.fullmatch(row))}
+    found |= {NAMES_2[match[2]]: match[1] for row in rows if (match := ROW_2.fullmatch(row))}
     if "files/sec" not in found:
         return
     name = _name(found["operation"])

@@ -156,7 +156,7 @@ def _latencies(operation: str, found: Mapping[str, str]) -> Iterator[printed.Fig
 
 PARSER = Parser(
     name="sysbench",
-    recognises=printed.prints(("sysbench",), "File operations:", PREPARED, BEGUN, "Test execution summary:"),
+    recognises=printed.prints(("sysbench",), "File operations:", PREPARED, BEGUN, "Test execution summary:", "Threads fairness:"),
     **printed.reads(_figures, EXPECTED, begins=BEGUN),
     tier=printed.of_device,
     direct="--file-extra-flags=direct",

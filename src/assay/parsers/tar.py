@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from assay.catalogue import Parser, printed
+from assay.catalogue import Parser, console, printed
 
 EXPECTED = "tar's --totals line, such as 'Total bytes written: 10240 (10KiB, 154MiB/s)'"
 TOTALS = re.compile(r"([^:\d]{3,80}): (\d{1,18}) \([\d.,]{1,20}([KMGTPE]i)?B, ([\d.,]{1,20})(?:([KMGTPE])i)?B/s\)")
@@ -19,7 +19,9 @@ WRITES, READS = frozenset("cruA"), frozenset("xtd")
 
 def recognises(argv: Sequence[str], output: str) -> bool:
     """Return True for the output of GNU tar."""
-    return printed.calls(argv, "tar", "gtar") and any(_result(line) for line in printed.lines(output))
+    return printed.calls(argv, "tar", "gtar") and any(
+        _result(line) for reading in console.readings(output) for line in printed.lines(reading)
+    )
 
 
 def operations(argv: Sequence[str]) -> tuple[str, ...]:

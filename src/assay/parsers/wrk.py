@@ -13,15 +13,18 @@ from collections.abc import Iterator, Sequence
 from assay.catalogue import Parser, printed
 
 EXPECTED = "the report of wrk (Thread Stats, requests in, Requests/sec)"
-BEGUN = re.compile(r"Running \S{1,20} test @ .{1,1000}")
+BEGUN = re.compile(r"(?:> ?)?Running \S{1,20} test @ .{1,1000}")
 RATE = re.compile(r"Requests/sec:\s+([\d.]{1,20})")
 TRANSFER = re.compile(r"Transfer/sec:\s+([\d.]{1,20})([KMGTP]?)B")
-TOTAL = re.compile(r"\s+(\d{1,18}) requests in ([\d.]{1,12})(us|ms|s|m|h), ([\d.]{1,12})([KMGTP]?)B read")
-LATENCY = re.compile(r"\s+Latency\s+([\d.]{1,12})(us|ms|s|m|h)\s+\S{1,20}\s+([\d.]{1,12})(us|ms|s|m|h)\s+[\d.]{1,8}%")
+TOTAL = re.compile(r"\s*(\d{1,18}) requests in ([\d.]{1,12})(us|ms|s|m|h), ([\d.]{1,12})([KMGTP]?)B read")
+HEADING = re.compile(r"\s*Thread Stats\s+Avg\s+Stdev\s+(Max|99%)\s+\+/- Stdev")
+LATENCY = re.compile(r"\s*Latency\s+([\d.]{1,12})(us|ms|s|m|h)\s+\S{1,20}\s+([\d.]{1,12})(us|ms|s|m|h)\s+[\d.]{1,8}%")
 PERCENTILE = re.compile(r"\s*(\d{1,3}(?:\.\d{3})?)%\s+([\d.]{1,12})(us|ms|s|m|h)")
+THIRD = {"Max": "max", "99%": "p99"}
+"""What the third column is: builds of wrk2 put the 99th percentile in the place of the maximum."""
 PERCENTILES = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
-SOCKETS = re.compile(r"\s+Socket errors: connect (\d{1,18}), read (\d{1,18}), write (\d{1,18}), timeout (\d{1,18})")
-STATUS = re.compile(r"\s+Non-2xx or 3xx responses: (\d{1,18})")
+SOCKETS = re.compile(r"\s*Socket errors: connect (\d{1,18}), read (\d{1,18}), write (\d{1,18}), timeout (\d{1,18})")
+STATUS = re.compile(r"\s*Non-2xx or 3xx responses: (\d{1,18})")
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
@@ -38,9 +41,10 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         unsent, refused = errors
         yield "request.errors", printed.exact(unsent + refused)
         yield "request.attempts", printed.exact(int(total[1]) + unsent)
-    if latency := printed.first_match(rows, LATENCY):
+    heading = printed.first_match(rows, HEADING)
+    if heading and (latency := printed.first_match(rows, LATENCY)):
         yield "request.latency_mean_ns", printed.number(latency[1], printed.TIMES[latency[2]])
-        yield "request.latency_max_ns", printed.number(latency[3], printed.TIMES[latency[4]])
+        yield f"request.latency_{THIRD[heading[1]]}_ns", printed.number(latency[3], printed.TIMES[latency[4]])
     for match in (found for row in rows if (found := PERCENTILE.fullmatch(row))):
         if name := PERCENTILES.get(float(match[1])):
             yield f"request.latency_{name}_ns", printed.number(match[2], printed.TIMES[match[3]])

@@ -29,6 +29,8 @@ LATENCIES = {
     "99thPercentileLatency": "latency_p99_ns",
 }
 UNITS = {"us": 1e3, "ms": 1e6}
+NO_CODE = "Return="
+"""What a client in another language prints for every operation: it does not tell those that failed."""
 GOOD = ("Return=OK", "Return=0", "Return=BATCHED_OK")
 
 
@@ -42,7 +44,7 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     failed = Counter[str]()
     for name, cells in found.items():
         if FAILED.search(name):
-            failed[FAILED.sub("", name)] += int(cells.get("Operations", "0"))
+            failed[FAILED.sub("", name)] += _whole(cells.get("Operations", "0"))
     for name, cells in found.items():
         if name != OVERALL and not name.startswith(NO_OPERATIONS) and not FAILED.search(name) and "Operations" in cells:
             operation = f"request_{name.lower().replace('-', '_')}"
@@ -58,12 +60,19 @@ def _cells(text: str) -> Iterator[tuple[str, str, str]]:
     yield from ((match[1], match[2], match[3]) for row in rows[printed.last_run(rows, BEGUN) :] if (match := ROW.fullmatch(row)))
 
 
+def _whole(number: str) -> int:
+    """Return a count, which 0.12 prints as `1000000.0`."""
+    return int(number.removesuffix(".0"))
+
+
 def _of(cells: Mapping[str, str], failed: int) -> Iterator[printed.Figure]:
     """Yield the figures of one type of operation."""
-    bad = sum(int(count) for name, count in cells.items() if name.startswith("Return=") and name not in GOOD)
-    yield "count", printed.exact(int(cells["Operations"]))
-    yield "errors", printed.exact(max(bad, failed))  # the same failures twice, where both are told
-    yield "attempts", printed.exact(int(cells["Operations"]) + failed)
+    count = _whole(cells["Operations"])
+    bad = sum(_whole(number) for name, number in cells.items() if name.startswith("Return=") and name not in GOOD)
+    yield "count", printed.exact(count)
+    if NO_CODE not in cells:
+        yield "errors", printed.exact(max(bad, failed))  # the same failures twice, where both are told
+        yield "attempts", printed.exact(count + failed)
     for name, value in cells.items():
         latency, _, unit = name.rstrip(")").partition("(")
         if latency in LATENCIES and float(value):

@@ -42,10 +42,10 @@ TIME = "time_output"
 """The parser of a time alone: another tool that reads the same time knows more of the command."""
 FEWEST_RUNS = 2
 KNOWN = {
+    "iozone -b, which is a file of Excel,": r"\A\t\0\x04\0",
     "filebench": r"IO Summary: +\d+ ops",
     "sockperf": r"^sockperf: ",
     "qperf": r"^(?:tcp|udp|rc|ud)_(?:bw|lat):$",
-    "flent": r'"NAME": "[a-z_0-9]+",[\s\S]*"TITLE"|^Summary of [\w.+-]+ test run',
     "uperf": r"^Txn1\s.*\bop/s\b|^Netstat statistics for this run",
     "latte": r"^\s*Throughput\(Msg/s\)|^Latency\(usec\)\s",
     "SPECstorage": r"SPECstorage|SPEC SFS|Business_Metric",
@@ -72,7 +72,6 @@ KNOWN = {
     "fio --minimal of terse version 2": r"^2;[^;]+;\d+;\d+;",
     "fio --write_bw_log and its like": r"\A(?:\d+, *\d+, *[012], *\d+(?:, *\S+)*\s*\n){2}",
     "IOR or mdtest for each rank": r"^(?:access,rank,runtime-with-openclose|rank,items,rate-)",
-    "NTttcp as JSON": r'"ntttcp[rs]" ?: ?\{',
     "KDiskMark": r"KDiskMark \([\d.]+\):",
     "AS SSD": r"^AS SSD Benchmark ",
     "YABS": r"Yet-Another-Bench-Script",
@@ -91,11 +90,14 @@ KNOWN = {
     "compilebench": r"^intial create total runs|^create total runs",
     "IO500's find": r"^runtime: [\d.]+ rate: [\d.]+",
     "iozone without its table": r"^\s*iozone test complete",
-    "netperf -P 0": r"^ *\d{4,7} +\d{4,7} +\d{4,7} +\d+\.\d+ +\d+\.\d+ *$",
     "s3-benchmark or hsbench": r"Hotsauce S3 Benchmark",
 }
 """Other tools and forms, known by what they print."""
 AMOUNTS = {"bytes": "bytes_per_s", "count": "ops_per_s"}
+
+
+class UnknownTextError(EvidenceError):
+    """No parser knows a text as its tool's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +129,7 @@ def recognised(text: str, form: str | None = None) -> Reported:
         except EvidenceError as error:
             refusals.append(error)
     if not found:
-        raise refusals[0]
+        return of_hosts(text, form, telling(refusals))[0][-1]
     return max(found, key=lambda one: len(one.values))
 
 
@@ -149,9 +151,16 @@ def told(text: str, form: str | None) -> list[Reported]:
             if (last := last_of_several(parser, text)) is not None:
                 found.append(last)
             refusals.append(f"{parser.name}: {error}")
+    if not found and refusals:
+        raise EvidenceError("; ".join(refusals))
     if not found:
-        raise EvidenceError("; ".join(refusals) or f"found {kind_of(text)}; expected the output of one of: {', '.join(names)}")
+        raise UnknownTextError(f"found {kind_of(text)}; expected the output of one of: {', '.join(names)}")
     return found
+
+
+def telling(refusals: Sequence[EvidenceError]) -> EvidenceError:
+    """Return the first refusal of a parser that knows the text in one of its readings; else that of the text as it stands."""
+    return next((one for one in refusals if not isinstance(one, UnknownTextError)), refusals[0])
 
 
 def last_of_several(parser: Parser, text: str) -> Reported | None:
@@ -190,11 +199,27 @@ def all_runs(text: str, form: str | None = None) -> tuple[tuple[Reported, ...], 
         except EvidenceError as error:
             refusals.append(error)
     if not readings:
-        raise refusals[0]
+        return of_hosts(text, form, telling(refusals))
     readings.reverse()  # of equals the barest: what stands before each line hides where a run begins
     reading, found = max(readings, key=lambda one: max(len(each.values) for each in one[1]))
     each = [runs_of(reading, one) for one in tools(found)]
     return tuple(run for runs, _ in each for run in runs), tuple(words for _, left in each for words in left)
+
+
+def of_hosts(text: str, form: str | None, refusal: EvidenceError) -> tuple[tuple[Reported, ...], tuple[str, ...]]:
+    """Return the runs of several hosts in one text, as `pdsh` prints them. Raises EvidenceError where there are none."""
+    found, left = list[Reported](), list[str]()
+    for host, part in console.by_host(text).items():
+        try:
+            runs, words = all_runs(part, form)
+        except EvidenceError as error:
+            left.append(f"{host}: {error}")
+        else:
+            found += runs
+            left += [f"{host}: {one}" for one in words]
+    if not found:
+        raise refusal
+    return tuple(found), tuple(left)
 
 
 def tools(found: Sequence[Reported]) -> list[Reported]:
@@ -260,10 +285,11 @@ def kind_of(text: str) -> str:
     """Return what a text is that no tool prints."""
     if not text.strip():
         return "an empty file"
+    readings = tuple(console.readings(text))
+    if known := next((name for name, sign in KNOWN.items() for one in readings if re.search(sign, one, re.MULTILINE)), None):
+        return f"a result of {known}, which is not read yet"
     if "\0" in text:
         return "binary data"
-    if known := next((name for name, sign in KNOWN.items() if re.search(sign, text, re.MULTILINE)), None):
-        return f"a result of {known}, which is not read yet"
     return f"{len(text.splitlines()):,} lines of no known tool, the first {text.split(maxsplit=0)[0].splitlines()[0][:60]!r}"
 
 
