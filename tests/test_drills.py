@@ -2,13 +2,16 @@
 
 import re
 import subprocess
+from dataclasses import replace
 
 import pytest
 
+from assay.audit import judge
 from assay.machine import nfs_clients
+from assay.measures import windows
 from assay.measures.cost import cost, processor_ns
 from assay.measures.drill import away_ns, times_away
-from assay.records import Action, Event, Outcome, TargetSpec
+from assay.records import Action, Claim, Event, Experiment, Measure, Outcome, Severity, State, TargetSpec
 from stage.assay_process import wait_until
 from stage.drill_cases import SECOND, began_and_ended, drill, event, fates
 from stage.served_stage import NOTHING, WAN, ServedBench, needs, needs_fuse, needs_root, sshd
@@ -227,4 +230,47 @@ def test_a_silent_cut_is_longer_for_the_client_by_one_retransmission_at_most(ben
     longest_s = float(re.search(r"retransmission timeout ([0-9.]+) s", facts["event.d.append.1"])[1])
     took_s = (away.to_ns - away.from_ns) / SECOND
     assert 2.0 - 0.3 < took_s < 2.0 + longest_s + 0.3
+    assert bench.left() == NOTHING
+
+
+@needs("qemu-storage-daemon", "nbdfuse")
+def test_a_read_that_a_dead_path_holds_ends_with_the_time_that_was_asked(bench):
+    """The path is away from 1 s to 5 s of a load of 3 s: the read that was under way ends more than a second late."""
+    cut = Event(phase="random_read", at_ns=SECOND, on="wan", action=Action.CUT, for_ns=4 * SECOND)
+    load = replace(
+        bulk(
+            operations=("random_read",),
+            record_size=RECORD_BYTES,
+            duration=3 * SECOND,
+            direct=True,
+            flush="none",
+            cache="unchanged",
+        ),
+        events=(cut,),
+    )
+    disk = TargetSpec(name="disk", kind="nbd", knobs={"size": 64 * MIB, "through": "wan"})
+    run, seen = bench.conduct(disk, workloads=(load,), paths=(WAN,), observers=())
+    assert run.outcome is Outcome.FINISHED, run.error
+    phase = run.phases[-1]
+    ((client, total, late),) = windows.stuck(phase, "random_read")
+    assert (client.stopped_by, late.count, late.bytes) == ("time", 1, RECORD_BYTES)
+    assert late.from_ns - phase.start_ns == pytest.approx(SECOND, abs=NEAR_NS)
+    assert total.last_ns - phase.start_ns > 5 * SECOND
+    whole = windows.whole_window(phase, "random_read")
+    assert whole.seconds == pytest.approx(3.0, abs=0.01)
+    assert whole.count == total.count - 1
+    asked = Experiment(
+        title="t",
+        question="q",
+        targets=(disk,),
+        workloads=(load,),
+        factors=(),
+        measures=(Measure(workload="w", operation="random_read", figure="ops_per_s", claim=Claim()),),
+        paths=(WAN,),
+    )
+    (verdict,) = judge.judge_run(asked, run, seen)
+    (found,) = [one for one in verdict.findings if one.rule == "W12"]
+    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert found.bound.low == pytest.approx(whole.count / 3, rel=0.01)
+    assert found.bound.high == pytest.approx(total.count / 3, rel=0.01)
     assert bench.left() == NOTHING

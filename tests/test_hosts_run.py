@@ -300,16 +300,22 @@ def test_a_link_that_carries_none_of_the_bytes_is_not_measured_by_its_name(far, 
 
 
 @pytest.mark.skipif(not shutil.which("iperf3"), reason="needs iperf3")
-def test_another_program_on_the_link_of_the_load_is_a_neighbour(far, tmp_path):
-    fleet = far(2)
-    server, load = fleet
+@pytest.mark.parametrize("sender", [None, 1, 2])
+def test_another_program_on_the_link_of_an_end_is_a_neighbour(sender, far, tmp_path):
+    """It sends from the load host itself, or from a third machine, whose bytes pass the server's interface alone."""
+    fleet = far(3)
+    server, load, _ = fleet
     bench = OnFleet(tmp_path, fleet.home)
     (bench.home / "t.toml").write_text(STREAM.format(server=server.address, load=load.address))
     server.shape("40mbit")
     with contextlib.ExitStack() as ends:
-        for machine, words in ((server, ("-s", "-1")), (load, ("-c", server.address, "-P", "3", "-t", "25"))):
+        others = (
+            () if sender is None else ((server, ("-s", "-1")), (fleet[sender], ("-c", server.address, "-P", "3", "-t", "120")))
+        )
+        for machine, words in others:
             program = ends.enter_context(machine.start("iperf3", *words, "-p", "5999", stdout=subprocess.DEVNULL))
             ends.callback(program.kill)
             time.sleep(0.5)
         done = bench.run("run", "t.toml")
-    assert re.search(r"N03 .*that passed eth0", done.stdout), done.stdout
+    named = re.search(r"N03 .* that passed eth0", done.stdout)
+    assert bool(named) is (sender is not None), done.stdout

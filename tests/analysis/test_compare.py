@@ -204,7 +204,11 @@ def test_what_is_compared_ran_interleaved_and_nothing_else_is():
     assert answer(replace(asked, compare=None), plan, runs) == ()
     asked, plan, runs = experiment_of(lambda t, _: 0.0 if t.block == 0 else 5.0)
     found = cells(asked, plan, runs, no_evidence)
-    assert all(why == Exclusion(reason=Reason.NOT_POSITIVE, value=0.0) for cell in found for why in cell.excluded.values())
+    assert [(cell.estimate.value, cell.estimate.n, cell.estimate.method) for cell in found] == [(4.0, 5, Method.MEAN)] * 2
+    assert all(one.has_zero and one.ratio is None for one in answer(asked, plan, runs)), "no ratio to a figure of 0"
+    asked, plan, runs = experiment_of(lambda t, _: -1.0 if t.block == 0 else 5.0)
+    found = cells(asked, plan, runs, no_evidence)
+    assert all(why == Exclusion(reason=Reason.NOT_POSITIVE, value=-1.0) for cell in found for why in cell.excluded.values())
     assert [cell.estimate.n for cell in found if cell.estimate] == [4, 4]
 
 

@@ -36,6 +36,11 @@ def test_bounds_are_never_a_range_that_they_exclude(findings, low, high):
     assert (exclusive(findings, VALUE) is not None) == (low is None and high is None)
 
 
+def test_of_a_figure_of_0_the_farthest_end_is_its_bound():
+    both = (failed("W12", 0.0, 0.25), failed("N02", 0.0, 0.0, part="noise"))
+    assert common_bound(both, 0.0) == Bound(low=0.0, high=0.25, unit="1/s")
+
+
 def test_bounds_that_exclude_each_other_are_an_error_of_the_evidence():
     case = case_of(Made(), "E05")
     passed = replace(made.finding("run:0001/1:m"), rule="E05")

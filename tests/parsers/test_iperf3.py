@@ -87,3 +87,50 @@ iperf Done.
     found = PARSER.parse(text)
     assert (found["send.bytes_per_s"], found["send.delivered_bytes_per_s"]) == (300e6 / 8, 96.6e6 / 8)
     assert (found["send.errors"], found["send.count"]) == (181_195, 268_219)
+
+
+def seconds_of(*moved):
+    """The events of a client that sent so many bytes in each second of a test of so many seconds."""
+    rows = [{"sum": {"start": at, "end": at + 1, "bytes": one, "omitted": False}} for at, one in enumerate(moved)]
+    sums = {
+        "start": 0,
+        "end": len(moved),
+        "seconds": len(moved),
+        "bytes": sum(moved),
+        "bits_per_second": 8 * sum(moved) / len(moved),
+    }
+    start = {"test_start": {"reverse": 0, "duration": len(moved)}}
+    return {
+        "start": start,
+        "intervals": rows,
+        "end": {"sum_sent": sums, "sum_received": {**sums, "bytes": 0, "bits_per_second": 0}},
+    }
+
+
+def test_seconds_in_which_nothing_was_sent_are_a_pause():
+    found = PARSER.parse(json.dumps(seconds_of(12, 0, 12, 0, 0, 0, 12)))
+    assert (found["send.longest_pause_ns"], found["send.pause_begin_ns"]) == (3e9, 3e9)
+    assert "send.longest_pause_ns" not in PARSER.parse(json.dumps(seconds_of(12, 12)))
+    assert "send.longest_pause_ns" not in PARSER.parse(json.dumps(seconds_of(0, 0))), "no rate at all is no pause"
+    rows = [
+        f"[  5]   {at}.00-{at + 1}.00   sec  {one} MBytes  1.0 Mbits/sec    0    1.0 MBytes"
+        for at, one in enumerate((9, 0, 0, 9))
+    ]
+    text = recorded("iperf3-3.12-tcp.txt").splitlines()
+    (first,) = [
+        at for at, row in enumerate(text) if row.startswith("[  5]   0.00-1.00") and "sender" not in row and "receiver" not in row
+    ]
+    found = PARSER.parse("\n".join([*text[:first], *rows, *text[first + 1 :]]))
+    assert (found["send.longest_pause_ns"], found["send.pause_begin_ns"]) == (2e9, 1e9)
+
+
+def test_a_test_that_ran_to_its_end_counts_though_the_results_were_not_exchanged():
+    """The path was dead from the fourth second on: iperf3 3.12 prints an error beside the whole report of its own side."""
+    whole = {**seconds_of(13, 12, 11, 0, 0, 0, 0, 0), "error": "unable to send control message: Broken pipe"}
+    found = PARSER.parse(json.dumps(whole))
+    assert found["send.bytes_per_s"] == 36 / 8
+    assert (found["send.longest_pause_ns"], found["send.pause_begin_ns"]) == (5e9, 3e9)
+    assert "send.delivered_bytes" not in found
+    whole["start"]["test_start"]["duration"] = 9
+    with pytest.raises(EvidenceError, match="Broken pipe"):
+        PARSER.parse(json.dumps(whole))

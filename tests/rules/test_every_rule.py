@@ -97,7 +97,7 @@ OF_THE_REPORT = {
     "N05": "a limit that is meant",
     "S01": "the tool's own figures", "T01": "residency before",
     "T03": "no loop device", "T10": "other figures", "T11": "earlier phases", "T14": "residency before", "W01": "times",
-    "W04": "times of the clients",
+    "W04": "times of the clients", "W12": "the tool's own intervals",
 }  # fmt: skip
 """Rules that pass by what the load or the phase itself tells, without any observer: by what."""
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay import measures
-from assay.records import NetConnection, NetEnd, Series, SocketBuffer, Unfinished
+from assay.records import Late, NetConnection, NetEnd, Series, SocketBuffer, Unfinished
 from assay.rules.stalled import RULE
 from audit.case_builder import SECOND, Made, case_of
 from stage.rows import each
@@ -40,6 +40,33 @@ def dead(last_s=LAST_S, count=300, waited_s=10.0, net=None, others=(), **made):
     )
     phase = replace(case.phase, clients=(client, *others), end_ns=round(SECONDS * SECOND))
     return valued(replace(case, phase=phase, run=replace(case.run, phases=(phase,))))
+
+
+def stuck(others=300, last_s=37.0, busy_s=None, **made):
+    """A client of which `others` operations ended within 3 s, and the next one 29 s after the 8 s that were asked for."""
+    case = case_of(Made(count=others + 1, record_bytes=1000, seconds=last_s, **{"figure": "ops_per_s", **made}), "W12")
+    (client,) = case.phase.clients
+    (total,) = client.operations
+    over = Late(count=1, bytes=1000, from_ns=3 * SECOND)
+    busy_ns = round((last_s if busy_s is None else busy_s) * SECOND)
+    client = replace(client, stopped_by="time", ends_ns=8 * SECOND, operations=(replace(total, late=over, busy_ns=busy_ns),))
+    phase = replace(case.phase, clients=(client,))
+    return valued(replace(case, phase=phase, run=replace(case.run, phases=(phase,))))
+
+
+def by_its_lines(pause_s, begin_s, **made):
+    """A tool that sent 80 MB in 8 s and printed a pause."""
+    told = {
+        "bytes": 80e6,
+        "elapsed_ns": 8e9,
+        "bytes_per_s": 10e6,
+        "longest_pause_ns": pause_s * 1e9,
+        "pause_begin_ns": begin_s * 1e9,
+    }
+    case = case_of(
+        Made(operation="send", figure="bytes_per_s", values={f"send.{name}": one for name, one in told.items()}, **made), "W12"
+    )
+    return replace(case, value=10e6)
 
 
 def valued(case):
@@ -100,6 +127,29 @@ def test_states():
             RULE.check(overdue(noted(100), latencies_ns=(*(SECOND // 100,) * 800, 2 * SECOND))),
             *(FAIL, QUALIFIES, low(100), high(125)),
         ),
+        (
+            "a call of the kernel that ended long after: the rate is without it, over the time asked",
+            RULE.check(stuck()),
+            *(
+                FAIL,
+                QUALIFIES,
+                low(300 / 8),
+                high(301 / 8),
+                "no answer",
+                "since 3 s",
+                "ended 29 s after",
+                {"silent_share": 5 / 8},
+            ),
+        ),
+        ("its latency was measured", RULE.check(stuck(figure="latency_max_ns")), FAIL, NOTES, UNBOUNDED),
+        ("all are as slow as that", RULE.check(stuck(others=2, busy_s=90.0)), UNVERIFIED),
+        (
+            "a tool whose intervals are empty to the end may have sent into a buffer",
+            RULE.check(by_its_lines(5.0, 3.0)),
+            *(FAIL, QUALIFIES, high(10e6), "nothing moved to the end", "5 s from 3 s on"),
+        ),
+        ("and one that goes on", RULE.check(by_its_lines(2.0, 3.0)), FAIL, NOTES, UNBOUNDED, "2 s from 3 s on"),
+        ("a short one", RULE.check(by_its_lines(0.3, 3.0)), PASS),
         ("a steady load", RULE.check(lively(noted(100))), PASS),
         ("operations that take as long as that are no pause", RULE.check(lively(noted(0.4), count=4)), PASS),
         ("nobody noted what was done over time", RULE.check(lively()), UNVERIFIED),

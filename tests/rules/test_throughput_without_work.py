@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.records import Claim, Direction, EngineCost, Rung, Severity, State, Tier
+from assay.records import Claim, Direction, EngineCost, Rung, Severity, State, Tier, Unfinished
 from assay.rules.throughput_without_work import RULE
 from audit.case_builder import MIB, Made, Seen, case_of, reading
 from stage.directory_cases import loaded
@@ -24,6 +24,17 @@ def case(values, *, cpu_ms=5, calls=0, clients=1, extra=(), **made):
     working = tuple(replace(one, cost=cost if cpu_ms else None) for one in found.phase.clients)
     observations = replace(found.observations, readings=(*found.observations.readings, *extra))
     return replace(found, phase=replace(found.phase, clients=working), observations=observations)
+
+
+def test_a_rate_of_0_is_the_figure_where_an_operation_got_no_answer():
+    found = case_of(Made(figure="ops_per_s"), "G05")
+    (client,) = found.phase.clients
+    (total,) = client.operations
+    left = Unfinished(count=1, from_ns=0, waited_ns=10**9, longest_ns=10**9)
+    for unfinished, asked in ((None, True), (left, False)):
+        clients = (replace(client, operations=(replace(total, count=0, unfinished=unfinished),)),)
+        nothing = replace(found, value=0.0, phase=replace(found.phase, clients=clients))
+        assert (RULE.applies(nothing) is None) is asked
 
 
 def test_our_own_engine_and_tools_that_tell_no_amount_are_not_judged():

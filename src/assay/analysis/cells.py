@@ -78,6 +78,12 @@ def summary_of(measure: Measure) -> Summary:
     return measure.summary or (Summary.TOTAL if additive(measure) else Summary.GEOMETRIC)
 
 
+def averaging(measure: Measure, values: Iterable[float]) -> Summary:
+    """How these values are averaged: as they are where one is 0, for 0 has no logarithm."""
+    summary = summary_of(measure)
+    return Summary.TOTAL if summary is Summary.GEOMETRIC and any(value <= 0 for value in values) else summary
+
+
 def at_levels(runs: Iterable[Judged], levels: Mapping[str, Value]) -> list[Judged]:
     """The runs at exactly these levels."""
     return [judged for judged in runs if dict(judged.run.trial.levels) == dict(levels)]
@@ -92,7 +98,7 @@ def count(runs: Sequence[Judged], measure: Measure, load: Load) -> Count:
     last = last_attempts(runs)
     for judged in runs:
         found = why_not_run(judged, last) or value_of(judged, measure, load)
-        if isinstance(found, float) and found <= 0 and not additive(measure):
+        if isinstance(found, float) and found < 0 and not additive(measure):
             found = Exclusion(reason=ExclusionReason.NOT_POSITIVE, value=found)
         if isinstance(found, Exclusion):
             excluded[judged.id] = found
@@ -215,7 +221,7 @@ def cell(measure: Measure, levels: Levels, runs: Sequence[Judged], load: Load, f
     found = estimate(measure, values)
     bounds = known_bounds(counted.values, verdicts)
     if found is not None and bounds is not None and any_bounded(counted.values, verdicts):
-        found = replace(found, range=range_of(measure, list(bounds.values())))
+        found = replace(found, range=range_of(measure, list(bounds.values()), averaging(measure, values)))
     made = Cell(
         measure=measure.name,
         levels=levels,
@@ -271,9 +277,9 @@ def between(value: float, verdict: Verdict | None) -> Ends | None:
     return -math.inf if low is None else low, math.inf if high is None else high
 
 
-def range_of(measure: Measure, bounds: Sequence[Ends]) -> Bound:
+def range_of(measure: Measure, bounds: Sequence[Ends], summary: Summary) -> Bound:
     """The range of what is true of the mean (or of the median), by the bounds of each run."""
-    summary, lows, highs = summary_of(measure), [low for low, _ in bounds], [high for _, high in bounds]
+    lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
     if summary is Summary.MEDIAN:
         first, last = (median_interval(ends, CONFIDENCE) or (min(ends), max(ends)) for ends in (lows, highs))
         low, high = first[0], last[1]
@@ -298,7 +304,7 @@ def estimate(measure: Measure, values: Sequence[float]) -> Estimate | None:
     """The mean of the values, or their median, with its 95 % interval (a median needs six values); None where there are none."""
     if not values:
         return None
-    summary = summary_of(measure)
+    summary = averaging(measure, values)
     if summary is Summary.MEDIAN:
         low, high = median_interval(values, CONFIDENCE) or (None, None)
         mean, method = Mean(value=median(values), low=low, high=high, n=len(values)), Method.MEDIAN

@@ -135,6 +135,7 @@ _FIGURES: Mapping[str, str] = {
     "count": "operations done",
     "errors": "errors",
     "longest_pause_ns": "longest pause",
+    "pause_begin_ns": "begin of the longest pause",
     "away_ns": "time away",
     "backlog_ns": "time until the backlog was gone",
     "up_share": "share of the time up",
@@ -230,7 +231,7 @@ def exclusion(one: Exclusion) -> str:
     if one.reason is ExclusionReason.REPEATED:
         return f"repeated as attempt {one.attempt}"
     if one.reason is ExclusionReason.NOT_POSITIVE:
-        return f"INVALID: figure {one.value:g}, must be above 0"
+        return f"INVALID: figure {one.value:g}, must not be below 0"
     if one.reason in BY_RULES:
         rules = ", ".join(f"{name} ({rule})" for rule, name in one.rules.items())
         return f"{BY_RULES[one.reason]}: {rules}" if rules else BY_RULES[one.reason]

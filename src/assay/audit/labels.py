@@ -46,7 +46,8 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding], s
     disturbed = [finding.rule for finding in failed if finding.is_disturbance]
     if len(failed) > len(disturbed) and state is not VerdictState.UNVERIFIED:
         because = [finding.rule for finding in explained([one for one in failed if not one.is_disturbance])]
-        return Label(nature=Nature.OTHER, operation=operation, because=tuple(because[:MOST]))
+        pause = next((one.rule for one in notes(findings) if one.meaning is Meaning.PAUSE), None)
+        return Label(nature=Nature.OTHER, operation=operation, because=tuple(because[:MOST]), noted=pause)
     regime = case.claim.regime if case.claim.regime in NAMED else None
     held = [one.rule for one in explained([one for one in failed if not one.is_disturbance])]
     disturbed_by = next(iter(disturbed), None)

@@ -39,14 +39,17 @@ def is_of_a_limit(finding: Finding) -> bool:
 
 
 def failures(findings: Iterable[Finding]) -> list[Finding]:
-    """The failed findings that count: the worst first, among equals those that explain."""
+    """The failed findings that count: the worst first, among equals those that explain, then a pause."""
     return sorted((one for one in findings if one.counts), key=_rank)
 
 
 def _rank(finding: Finding) -> tuple[int, int]:
     meaning = finding.meaning
-    explains = list(Meaning).index(meaning) if meaning is not None and meaning.explains else len(Meaning)
-    return list(Severity).index(finding.severity), explains
+    if meaning is not None and meaning.explains:
+        order = list(Meaning).index(meaning)
+    else:
+        order = len(Meaning) + (meaning is not Meaning.PAUSE)
+    return list(Severity).index(finding.severity), order
 
 
 def notes(findings: Iterable[Finding]) -> list[Finding]:
@@ -72,11 +75,11 @@ def together(bounds: Sequence[Bound], value: float | None) -> Bound:
 
 
 def product(ends: Sequence[float | None], value: float | None) -> float | None:
-    """The value with the effects of all ends; None where one is open."""
+    """The value with the effects of all ends; of 0, which nothing multiplies, the farthest end. None where one is open."""
     known = [end for end in ends if end is not None]
-    if len(known) < len(ends) or not value:
+    if len(known) < len(ends) or value is None:
         return None
-    return value * prod(end / value for end in known)
+    return value * prod(end / value for end in known) if value else max(known, key=abs)
 
 
 def overlap(one: Bound, other: Bound) -> bool:

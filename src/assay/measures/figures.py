@@ -80,6 +80,7 @@ FIGURES: Mapping[str, FigureKind] = {
     "delivered_bytes": FigureKind(unit=Unit.BYTES, better=Better.HIGHER),
     "delivered_elapsed_ns": FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER),
     "longest_pause_ns": FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER),
+    "pause_begin_ns": FigureKind(unit=Unit.NANOSECONDS, better=Better.HIGHER),
     **{name: FigureKind(unit=unit, better=Better.LOWER) for name, unit in cost.UNITS.items()},
     **{name: FigureKind(unit=unit, better=Better.LOWER) for name, unit in coherence.UNITS.items()},
     **{

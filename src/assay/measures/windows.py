@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from assay.frozen import dataclass
-from assay.records import Client, Observations, OperationTotal, Phase, Series, Unfinished
+from assay.records import Client, Late, Observations, OperationTotal, Phase, Series, Unfinished
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,34 @@ def totals(phase: Phase, operation: str) -> tuple[tuple[Client, OperationTotal],
     )
 
 
+LATE_NS = 1_000_000_000
+LATE_SHARE = 0.05
+LATE_TIMES = 10
+"""An operation that ends so long after the end of the time, in ns, of that time and of a mean latency, is none of that time."""
+
+
+def late(phase: Phase, client: Client, total: OperationTotal) -> Late | None:
+    """What ended long after the end of the client's time, and unlike the rest: it was stuck, and is not done within the time."""
+    found = total.late
+    if found is None or client.ends_ns is None or found.count >= total.count:
+        return None
+    over_ns, rest = total.last_ns - client.ends_ns, total.count - found.count
+    usual_ns = max(0.0, total.busy_ns - found.count * (total.last_ns - found.from_ns)) / rest
+    least_ns = max(LATE_NS, LATE_SHARE * (client.ends_ns - phase.start_ns), LATE_TIMES * usual_ns)
+    return found if over_ns >= least_ns else None
+
+
+def in_time(phase: Phase, operation: str) -> tuple[tuple[Client, OperationTotal], ...]:
+    """As `totals`, without what ended long after the end of the time: the time ends when it was to end."""
+    every = ((client, total, late(phase, client, total)) for client, total in totals(phase, operation))
+    return tuple(
+        (client, total)
+        if over is None or client.ends_ns is None
+        else (client, replace(total, count=total.count - over.count, bytes=total.bytes - over.bytes, last_ns=client.ends_ns))
+        for client, total, over in every
+    )
+
+
 def outermost(phase: Phase, client: Client) -> tuple[OperationTotal, ...]:
     """The operations of a client of which none is inside another, so that their times may be added.
 
@@ -66,7 +95,7 @@ def whole_window(phase: Phase, operation: str) -> Window | None:
 
     Of an open loop that kept to a schedule it is the schedule's time at least: n operations have n - 1 gaps between them.
     """
-    done, schedule = totals(phase, operation), scheduled(phase)
+    done, schedule = in_time(phase, operation), scheduled(phase)
     if not done:
         return nothing_done(phase, operation)
     return Window(
@@ -92,6 +121,12 @@ def given_up(phase: Phase, operation: str) -> tuple[tuple[Client, Unfinished], .
     return tuple((client, total.unfinished) for client, total in every if total.unfinished is not None)
 
 
+def stuck(phase: Phase, operation: str) -> tuple[tuple[Client, OperationTotal, Late], ...]:
+    """The clients of which this operation ended long after the end of their time, with what ended then."""
+    every = ((client, total, late(phase, client, total)) for client, total in totals(phase, operation))
+    return tuple((client, total, over) for client, total, over in every if over is not None)
+
+
 def scheduled(phase: Phase) -> tuple[int, int] | None:
     """From T to the end of the schedule of an open loop that ran to it; None for any other phase.
 
@@ -108,7 +143,7 @@ def common_window(phase: Phase, observations: Observations, operation: str) -> W
     checkpoints. Where the clients never ran together, the whole window stands in for it and `reason` says so; None where
     nothing was done.
     """
-    done, steady = totals(phase, operation), steady_edges(phase, operation)
+    done, steady = in_time(phase, operation), steady_edges(phase, operation)
     whole = whole_window(phase, operation)
     if not done:
         return whole

@@ -4,10 +4,14 @@
 the line `sender`, received data from `receiver`; of sent data the line `receiver` tells what arrived. Datagrams are the count,
 lost ones are errors; each direction has its own loss, which the receiving side counts. UDP up to 3.9 has one sum for both sides;
 json-stream has one event a line (3.17). A server sends where its rows have retransmits or no jitter (src/iperf_locale.c of 3.21).
+
+Intervals in which nothing was moved are a pause. In JSON a test whose time was over counts, too, if only the exchange of results
+failed: what arrived is unknown then.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -57,10 +61,28 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         operation = "send" if sent else "receive"
         if match[10] is None or match[10] == ("sender" if sent else "receiver"):
             yield from _of_row(operation, match)
+            parts = [one for row in rows[:summary] if (one := ROW.fullmatch(row)) and one.groups()[:2] == match.groups()[:2]]
+            yield from _pause(operation, [(float(one[3]), float(one[4])) for one in parts if "(omitted)" not in one[9]])
         elif sent:
             yield from ((f"send.delivered_{name.partition('.')[2]}", number) for name, number in _of_row(operation, match))
         if (lost := LOST.fullmatch(match[9] + " ")) and match[10] != "sender":
             yield from _datagrams(operation, int(lost[1]), int(lost[2]))
+
+
+def _pause(operation: str, intervals: Sequence[tuple[float, float]]) -> Iterator[printed.Figure]:
+    """Yield the longest time of whole intervals in which nothing was moved, and its begin, if there was one.
+
+    `intervals` is the end of each, in s, and what was moved in it.
+    """
+    longest, at, begin = 0.0, 0.0, 0.0
+    for end, moved in intervals:
+        if moved:
+            begin = end
+        elif end - begin > longest:
+            longest, at = end - begin, begin
+    if longest and any(moved for _, moved in intervals):
+        yield f"{operation}.longest_pause_ns", printed.exact(longest * printed.SECOND)
+        yield f"{operation}.pause_begin_ns", printed.exact(at * printed.SECOND)
 
 
 def _sends(rows: Sequence[str]) -> bool:
@@ -100,9 +122,9 @@ def _reports(text: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _json(report: Mapping[str, Any]) -> Iterator[printed.Figure]:
-    if "error" in report:
+    end, start = report.get("end") or {}, report["start"] or {}
+    if "error" in report and not _is_over(start, end):
         raise ValueError(f"error {str(report['error'])[:200]!r}")
-    end, start = report["end"], report["start"]
     sends = bool(start["test_start"]["reverse"]) == ("accepted_connection" in start)
     for is_other, key in END_KEYS.items():
         operation = "send" if sends is not is_other else "receive"
@@ -113,6 +135,7 @@ def _json(report: Mapping[str, Any]) -> Iterator[printed.Figure]:
         yield f"{operation}.bytes", printed.exact(printed.json_number(row["bytes"]))
         yield f"{operation}.elapsed_ns", printed.exact(printed.json_number(row["seconds"]) * printed.SECOND)
         yield f"{operation}.bytes_per_s", printed.exact(printed.json_number(row["bits_per_second"]) / 8)
+        yield from _pause(operation, list(_intervals(report, f"sum{key}")))
         arrived = sides["received"] or row
         if operation == "send" and sides["received"] and arrived["bytes"]:  # a server does not know what arrived
             yield "send.delivered_bytes", printed.exact(printed.json_number(arrived["bytes"]))
@@ -122,6 +145,20 @@ def _json(report: Mapping[str, Any]) -> Iterator[printed.Figure]:
             yield from _datagrams(
                 operation, printed.json_number(arrived["lost_packets"]), printed.json_number(arrived["packets"])
             )
+
+
+def _intervals(report: Mapping[str, Any], key: str) -> Iterator[tuple[float, float]]:
+    """Yield the end of each interval, in s, and the bytes in it; not those that -O omits."""
+    for one in report.get("intervals", ()):
+        row = one.get(key) or {"omitted": True}
+        if not row.get("omitted"):
+            yield printed.json_number(row["end"]), printed.json_number(row["bytes"])
+
+
+def _is_over(start: Mapping[str, Any], end: Mapping[str, Any]) -> bool:
+    """Return whether a test of a stated time ran to its end, so that only the exchange of the results can have failed."""
+    asked = start.get("test_start", {}).get("duration") or math.inf
+    return any(sums.get("seconds", 0) >= asked for name in ("sum_sent", "sum_received") if (sums := end.get(name)))
 
 
 PARSER = Parser(

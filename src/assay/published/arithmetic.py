@@ -544,7 +544,7 @@ OVERLAPPING = re.compile(r"failed requests|non-2xx responses", re.IGNORECASE)
 """Lines of ab, of which one failure may be in both (support/ab.c of httpd 2.4)."""
 
 
-def _failures(failed: Sequence[Quantity]) -> Fraction:
+def _failures(failed: Sequence[PrintedFigure]) -> Fraction:
     """Return how many operations failed at least: what may be in two counts counts once."""
     twice = [figure.value for figure in failed if OVERLAPPING.match(figure.text)]
     return max(twice, default=Fraction(0)) + sum((one.value for one in failed if not OVERLAPPING.match(one.text)), Fraction(0))

@@ -119,6 +119,7 @@ from assay.records.run import (
     ErrorSpace,
     HostClock,
     HostRole,
+    Late,
     LoadTotal,
     OperationTotal,
     Outcome,

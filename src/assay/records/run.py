@@ -108,6 +108,16 @@ class Unfinished:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Late:
+    """Operations of one client that came to their end after the end of its time; its totals have them, too."""
+
+    count: int
+    bytes: int
+    from_ns: int
+    """When the client was last seen to complete one before that."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class OperationTotal:
     """What one client did of one operation in one phase, as the engine counted it."""
 
@@ -125,6 +135,8 @@ class OperationTotal:
     """Every 64th operation stamped twice, independently of the rate: for Little's law (L07)."""
     unfinished: Unfinished | None = None
     """None where all came to their end."""
+    late: Late | None = None
+    """None where none was seen to end after the time, and in runs of before it was looked for."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ The rule works out the share of its time that the load lost to them at most:
   `operation_bytes` for each operation; other programs' operations are those of the idle baseline. Fewer than `least_bytes` do
   not count.
 - The bytes of two ends of the lab are known. Other traffic on the load's interface took as much from it, unless the link to the
-  server had room for both.
+  server had room for both. The interface of the server's host that the load's bytes passed is judged alike.
 
 On the target's host they are beside its server, where that is observed: they take from the time in which the load waits for it.
 
@@ -189,23 +189,20 @@ def is_apart(case: TrialCase) -> bool:
 
 
 def interface(case: TrialCase) -> OtherProgramsUse | None:
-    """The share of the traffic on the load's interface that is not the load's own; None where its bytes or those are unknown.
+    """The share of the traffic on a host's interface to the other end that is not the load's own; None where either is unknown.
 
     Its own are at most its payload with the headers of full segments, and some packets for each operation.
     """
-    way, limits = f"{served.INSIDE_FACT}{case.phase.name}", case.thresholds
-    name, space = (case.observations.fact(key, host=case.host) for key in (way, f"{way}.space"))
-    passed = [
-        reading.bytes
-        for direction in WAYS
-        for reading in case.observations.rung(case.phase.name, Rung.CLIENT_NIC, direction, subject=f"interface:{name}")
-        if reading.bytes is not None and case.host in (None, reading.host)
-    ]
-    if not case.phase.servers or space != "own" or not passed or case.role is HostRole.TARGET:
+    limits = case.thresholds
+    if not case.phase.servers:
         return None
     totals = [total for client in case.phase.clients for total in client.operations]
     again = connections.sums(case.phase.clients, ("retransmitted_bytes",)) or {}
     own = sum(t.bytes * (1 + limits["header_share"]) + t.count * limits["packet_bytes"] for t in totals) + sum(again.values())
+    name = of_server(case, sum(total.bytes for total in totals)) if case.role is HostRole.TARGET else of_load(case)
+    passed = [amount for one, amount in over(case) if one == name]
+    if not passed:
+        return None
     whole = float(sum(passed))
     foreign = max(0.0, whole - own)
     share = foreign / whole if whole else 0.0
@@ -214,6 +211,32 @@ def interface(case: TrialCase) -> OtherProgramsUse | None:
     counts = share > limits["interface_share"] and foreign >= limits["least_bytes"] and not roomy
     words = f"{measures.in_bytes(foreign)} of the {measures.in_bytes(whole)} that passed {name}"
     return OtherProgramsUse(share=share, lost=share if counts else 0.0, words=words)
+
+
+def of_load(case: TrialCase) -> str | None:
+    """The interface of a load host to the server; None of a client in a namespace whose interfaces are not the host's."""
+    way = f"{served.INSIDE_FACT}{case.phase.name}"
+    name, space = (case.observations.fact(key, host=case.host) for key in (way, f"{way}.space"))
+    return name if space == "own" else None
+
+
+def of_server(case: TrialCase, moved: int) -> str | None:
+    """The interface of the server's host that the load's bytes passed: of those that carried as much, the one with least else."""
+    each: dict[str, float] = {}
+    for name, amount in over(case):
+        each[name] = each.get(name, 0.0) + amount
+    enough = {name: whole for name, whole in each.items() if whole >= (1 - case.thresholds["interface_share"]) * moved}
+    return min(enough, key=lambda name: enough[name], default=None) if moved else None
+
+
+def over(case: TrialCase) -> list[tuple[str, float]]:
+    """The interfaces of the case's host and what passed them, each way by itself."""
+    return [
+        (reading.subject.removeprefix("interface:"), float(reading.bytes))
+        for direction in WAYS
+        for reading in case.observations.rung(case.phase.name, Rung.CLIENT_NIC, direction)
+        if reading.bytes is not None and case.host in (None, reading.host) and reading.subject.startswith("interface:")
+    ]
 
 
 def beyond(case: TrialCase, way: Direction, step: ladder.LadderStep | None) -> float:

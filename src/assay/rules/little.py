@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.measures import coherence, latency
+from assay.measures.windows import stuck
 from assay.records import Bound, Client, Direction, Finding, Load, OperationTotal, Scope, Severity, State
 from assay.rulekit.findings import found, in_words, knob, rate_of
 from assay.units import Unit
@@ -96,7 +97,8 @@ def out_of_balance(case: TrialCase, balance: Balance, account: str, observed: di
         label = "rate and latency contradict each other"
         statement = f"{account}: more time than available. Rate and latency contradict each other."
         return found(RULE, case, State.FAIL, statement, observed=observed, relabel=label, evidence=evidence)
-    bound = Bound(low=rate[0], high=rate[0] / (1 - gap), unit=rate[1]) if rate and gap < 1 else None
+    is_cut = any(stuck(case.phase, name) for name in case.phase.operations)
+    bound = Bound(low=rate[0], high=rate[0] / (1 - gap), unit=rate[1]) if rate and gap < 1 and not is_cut else None
     idle, busy = ("the queue was not full", "a full queue") if balance.queued else ("workers were idle", "all workers busy")
     known = f" With {busy} the rate is {in_words(bound)}." if bound else ""
     detail = f"{measures.percent(gap)} of the time"
@@ -112,7 +114,7 @@ def out_of_balance(case: TrialCase, balance: Balance, account: str, observed: di
         case,
         State.FAIL,
         f"{account}. {cause}{known}",
-        severity=Severity.NOTES if gap <= (1 - gap) * case.experiment.matters_share else Severity.QUALIFIES,
+        severity=Severity.NOTES if is_cut or gap <= (1 - gap) * case.experiment.matters_share else Severity.QUALIFIES,
         observed=observed,
         bound=bound,
         relabel=label,

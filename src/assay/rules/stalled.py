@@ -2,26 +2,27 @@
 
 If time ends a phase, the engine waits a little for operations that are under way, and then gives them up (`unfinished`).
 They count with the time that they had waited: in the rate as done over the whole time, in latencies as at least so long.
-- Operations given up after at least `share` of the time: BOUNDED. A rate lies between what was done, and that plus what was under
-  way; a latency is at least what was measured.
+A call of the kernel cannot be given up. If it ended long after the end of the time, the rate is without it over the time asked.
+- Operations without an end for at least `share` of the time: BOUNDED. A rate lies between what was done, and that plus what was
+  under way; a latency is at least what was measured.
 - An operation that ended as long after the end of the time: a note. If it took `times` the usual latency, the rate lies between
   that over the whole time and that over the time asked.
 - A pause of at least `share` of the time and `pause_s`, and `times` the usual one: a note with its begin and its length.
 
 The kernel's account of a connection (TCP_INFO) tells a path that is dead from an end that is silent.
-The waits of an external tool are not seen.
+The waits of an external tool are not seen, but for the intervals without a byte that it prints (iperf3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.frozen import dataclass
 from assay.measures import far_end, latency, outages
-from assay.measures.windows import Window, given_up, scheduled
-from assay.records import Bound, Client, Finding, Meaning, Scope, Severity, State
+from assay.measures.windows import Window, given_up, scheduled, stuck
+from assay.records import Bound, Client, Finding, Meaning, Scope, Severity, State, Unfinished
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -33,16 +34,27 @@ class Silence:
     count: int
     clients: tuple[Client, ...]
     from_ns: int
+    end: str
+    """What became of them, in words."""
     longest_ns: int
+    given_up: bool
 
 
 def applies(case: TrialCase) -> str | None:
-    """Loads of the lab's own engines."""
-    return "an external tool's own figures" if case.phase.values else None
+    """Loads of the lab's own engines, and of tools that print what they did over time."""
+    return "an external tool's own figures" if case.phase.values and printed(case) is None else None
+
+
+def printed(case: TrialCase) -> tuple[float, float] | None:
+    """The longest pause of an external tool and its begin, by its own intervals; None where it has none."""
+    found = [case.phase.values.get(f"{case.measure.operation}.{name}") for name in ("longest_pause_ns", "pause_begin_ns")]
+    return None if found[0] is None or found[1] is None else (found[0], found[1])
 
 
 def check(case: TrialCase) -> Finding:
     """What was given up, else the longest pause."""
+    if (own := printed(case)) is not None:
+        return paused_by_its_lines(case, *own)
     window = measures.whole_window(case.phase, case.measure.operation)
     if window is None or window.to_ns <= window.from_ns:
         return found(RULE, case, State.UNVERIFIED, "No operation was begun, so none could end.")
@@ -50,15 +62,37 @@ def check(case: TrialCase) -> Finding:
     timed = [client for client in case.phase.clients if client.stopped_by == "time"]
     if not left and scheduled(case.phase) is None and any(client.ends_ns is None for client in timed):
         return found(RULE, case, State.UNVERIFIED, "The end of the time that was asked for is unknown.")
-    if not left:
-        return paused(case, window)
-    silence = Silence(
+    silence = gave_up(left) if left else ended_late(case)
+    return paused(case, window) if silence is None else silent(case, window, silence)
+
+
+def gave_up(left: Sequence[tuple[Client, Unfinished]]) -> Silence:
+    """The operations that the engine gave up."""
+    longest_ns = max(one.longest_ns for _, one in left)
+    return Silence(
         count=sum(one.count for _, one in left),
         clients=tuple(client for client, _ in left),
         from_ns=min(one.from_ns for _, one in left),
-        longest_ns=max(one.longest_ns for _, one in left),
+        end=f"given up after {measures.with_unit(longest_ns, Unit.NANOSECONDS)}",
+        longest_ns=longest_ns,
+        given_up=True,
     )
-    return silent(case, window, silence)
+
+
+def ended_late(case: TrialCase) -> Silence | None:
+    """The operations that came to their end long after the end of the time; None where none did."""
+    every = stuck(case.phase, case.measure.operation)
+    if not every:
+        return None
+    over_ns = max(total.last_ns - (client.ends_ns or 0) for client, total, _ in every)
+    return Silence(
+        count=sum(one.count for _, _, one in every),
+        clients=tuple(client for client, _, _ in every),
+        from_ns=min(one.from_ns for _, _, one in every),
+        end=f"ended {measures.with_unit(over_ns, Unit.NANOSECONDS)} after the end of the time",
+        longest_ns=max(total.last_ns - one.from_ns for _, total, one in every),
+        given_up=False,
+    )
 
 
 def silent(case: TrialCase, window: Window, silence: Silence) -> Finding:
@@ -73,12 +107,10 @@ def silent(case: TrialCase, window: Window, silence: Silence) -> Finding:
         if len(silence.clients) == len(case.phase.clients)
         else f" of {len(silence.clients)} of {len(case.phase.clients)} clients"
     )
-    waited = measures.with_unit(silence.longest_ns, Unit.NANOSECONDS)
     why, cause = causes((*silence.clients, *case.phase.servers))
-    statement = (
-        f"{each}{of} without an end from {since} on ({measures.percent(share)} of the time), given up after {waited}.{why}"
-    )
-    counts = share >= case.thresholds["share"]
+    statement = f"{each}{of} without an end from {since} on ({measures.percent(share)} of the time), {silence.end}.{why}"
+    is_measured = case.measure.figure.startswith("latency_") and not silence.given_up
+    counts = share >= case.thresholds["share"] and not is_measured
     return found(
         RULE,
         case,
@@ -93,9 +125,10 @@ def silent(case: TrialCase, window: Window, silence: Silence) -> Finding:
 
 
 def causes(ends: Iterable[Client]) -> tuple[str, str]:
-    """What the senders' kernels say of the connections that were broken off, and what that means, in words."""
+    """What the senders' kernels say of the connections that were broken off, and what that means; each once, by one end."""
     every = (one for end in ends if end.net is not None for one in end.net.connections)
-    waiting = [one for one in every if one.ended != "finished" and one.tcp.get("timeouts")]
+    each = {frozenset((one.local, one.peer)): one for one in every if one.ended != "finished" and one.tcp.get("timeouts")}
+    waiting = list(each.values())
     if not waiting:
         return "", "no answer"
     which = f"Connection {waiting[0].local} to {waiting[0].peer}" if len(waiting) == 1 else f"{len(waiting)} connections"
@@ -147,6 +180,29 @@ def paused(case: TrialCase, window: Window) -> Finding:
         severity=Severity.NOTES,
         observed=observed,
         relabel=f"{none[:1].lower()}{none[1:]} to the end" if is_last else "a pause without a completed operation",
+        detail=f"{pause} from {at} on",
+    )
+
+
+def paused_by_its_lines(case: TrialCase, pause_ns: float, begin_ns: float) -> Finding:
+    """The longest pause that an external tool printed; what it sent before one that lasts to the end may not have arrived."""
+    elapsed_ns = case.phase.values.get(f"{case.measure.operation}.elapsed_ns", 0.0)
+    limits, observed = case.thresholds, {"pause_ns": pause_ns, "pause_begin_ns": begin_ns}
+    pause, at = (measures.with_unit(ns, Unit.NANOSECONDS) for ns in (pause_ns, begin_ns))
+    if pause_ns < max(limits["share"] * elapsed_ns, limits["pause_s"] * 1e9):
+        return found(RULE, case, State.PASS, f"Longest pause of the tool's intervals {pause}.", observed=observed)
+    is_last = begin_ns + pause_ns >= (1 - limits["share"]) * elapsed_ns
+    kind = measures.figure_kind(case.measure.figure)
+    may_be_less = is_last and case.value is not None and kind is not None and case.measure.figure in measures.AMOUNTS
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"Nothing was moved for {pause} from {at} on{', to the end' if is_last else ''}, by the tool's own intervals.",
+        severity=Severity.QUALIFIES if may_be_less else Severity.NOTES,
+        observed=observed,
+        bound=Bound(low=None, high=case.value, unit=kind.unit) if may_be_less and kind is not None else None,
+        relabel="nothing moved to the end" if is_last else "a pause in which nothing moved",
         detail=f"{pause} from {at} on",
     )
 

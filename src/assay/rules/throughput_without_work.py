@@ -2,7 +2,8 @@
 
 The rule covers external tools, in this order:
 1. The reported count or bytes against `expected_count` or `expected_bytes`, within `short_share`.
-2. A rate or an amount of 0, also of Assay's own load, and 0 answers or bytes beside a time.
+2. A rate or an amount of 0, also of Assay's own load, and 0 answers or bytes beside a time. If operations were under way and
+  got no answer, 0 is the figure (W12).
 3. Reported bytes of at least `least_bytes` against every counter of this host: calls (L1), storage (L2), network (L3), devices
   (L8, L9). If every layer shows less than `trace_share` of the bytes, the work was not done.
 
@@ -23,6 +24,7 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import directory, ladder
 from assay.measures import cost, in_bytes
+from assay.measures.windows import given_up
 from assay.records import Direction, Finding, Rung, Scope, Severity, State, Tier
 from assay.rulekit.applicability import workload_kind
 from assay.rulekit.findings import Figures, found, knob
@@ -82,7 +84,8 @@ def is_nothing(case: TrialCase) -> bool:
     """Whether the figure itself is a rate or an amount of nothing, though nobody said how much to expect."""
     figure = case.measure.figure
     value = reported(case, figure) if case.phase.values else case.value
-    return value == 0 and figure in DONE and workload_kind(case) != DRILL and not expected(case)
+    waited = not case.phase.values and given_up(case.phase, case.measure.operation)
+    return value == 0 and figure in DONE and workload_kind(case) != DRILL and not expected(case) and not waited
 
 
 def searched(case: TrialCase) -> Finding:

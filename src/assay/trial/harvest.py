@@ -5,8 +5,10 @@ Pure: a result is a message as docs/engine-protocol.md has it. Times are made re
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from assay import plain
@@ -24,6 +26,7 @@ from assay.records import (
     EngineError,
     ErrorSpace,
     Histogram,
+    Late,
     LoadTotal,
     OperationTotal,
     Outcome,
@@ -153,7 +156,22 @@ def total(answer: ClientReport, name: str, found: Mapping[str, Any]) -> Operatio
         sampled_count=found["sampled_count"],
         sampled_ns=found["sampled_ns"],
         unfinished=unfinished(answer, found.get("unfinished")),
+        late=late(answer, found),
     )
+
+
+def late(answer: ClientReport, found: Mapping[str, Any]) -> Late | None:
+    """The operations that ended after the first note of the counters past the end of the time; None where there were none."""
+    ends_ns, points = answer.result.get("ends_ns"), found["checkpoints"]
+    notes = list(zip(points["at_ns"], points["count"], points["bytes"], strict=True))
+    if ends_ns is None or answer.result["stopped_by"] != "time" or not notes or found["last_ns"] <= ends_ns:
+        return None
+    index = bisect_left(notes, ends_ns, key=lambda note: note[0])
+    if index == len(notes) or notes[index][1] >= found["count"]:
+        return None
+    _, count, moved = notes[index]
+    rose = max((after[0] for before, after in pairwise(notes[: index + 1]) if after[1] > before[1]), default=found["first_ns"])
+    return Late(count=found["count"] - count, bytes=found["bytes"] - moved, from_ns=answer.at(rose))
 
 
 def unfinished(answer: ClientReport, found: Mapping[str, Any] | None) -> Unfinished | None:

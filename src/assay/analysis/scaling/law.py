@@ -73,11 +73,11 @@ def counts(factor: Factor) -> bool:
 
 
 def curves(factor: Factor, cells: Sequence[Cell]) -> Iterator[tuple[str, dict[str, Value], list[tuple[int, Cell]]]]:
-    """Measure, the levels of the other factors, and the cells along this one in the order of its numbers."""
+    """Measure, the levels of the other factors, and the cells above 0 along this one in the order of its numbers."""
     found: dict[tuple[str, tuple[tuple[str, Value], ...]], list[tuple[int, Cell]]] = {}
     for cell in cells:
         number = cell.levels.get(factor.path)
-        if isinstance(number, int) and cell.values:
+        if isinstance(number, int) and cell.values and all(value > 0 for value in cell.values.values()):
             rest = tuple((path, level) for path, level in cell.levels.items() if path != factor.path)
             found.setdefault((cell.measure, rest), []).append((number, cell))
     for (measure, rest), along in found.items():
