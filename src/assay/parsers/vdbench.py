@@ -111,7 +111,7 @@ def _columns(upper: str, lower: str) -> list[str]:
     groups = iter(word.strip(".").lower() for word in upper.partition(".Interval. ")[2].split())
     names, group = [], ""
     for word in lower.split():
-        group = next(groups) if word in GROUP_BEGINS and not (word == "total" and group == "cpu%") else group
+        group = next(groups, "") if word in GROUP_BEGINS and not (word == "total" and group == "cpu%") else group
         names.append(f"{group}.{word}")
     return names
 
