@@ -44,7 +44,13 @@ def test_progress_is_no_result():
 
 def test_few_bytes_have_no_brackets():
     assert PARSER.parse(recorded("dd-9.1-512-bytes.txt"))["write.bytes"] == 512
-    assert PARSER.parse(recorded("dd-9.1-full.txt"))["write.bytes"] == 0
+    written = recorded("dd-9.1-full.txt").partition("\n")[2]
+    assert PARSER.parse(written)["write.bytes"] == 0
+
+
+def test_a_copy_that_ended_with_an_error_has_no_figure():
+    with pytest.raises(EvidenceError, match="No space left on device"):
+        PARSER.parse(recorded("dd-9.1-full.txt"))
 
 
 @pytest.mark.parametrize("name", ["dd-9.1-failed.txt", "dd-9.1-noxfer.txt", "dd-busybox-1.35-without-rate.txt"])

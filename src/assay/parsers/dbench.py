@@ -29,10 +29,12 @@ LATENCIES = {"AvgLat": "latency_mean_ns", "MaxLat": "latency_max_ns"}
 def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output."""
     whole = printed.lines(text)
-    rows = whole[printed.last_run(whole, BEGUN) :]
-    rate = printed.first_match(rows, RATE)
-    if rate is None:
+    ends = [at for at, row in enumerate(whole) if RATE.fullmatch(row)]
+    if not ends or printed.last_run(whole, BEGUN) > ends[-1]:
         return
+    rows = whole[ends[-2] + 1 if len(ends) > 1 else 0 :]
+    rate = RATE.fullmatch(whole[ends[-1]])
+    assert rate is not None
     yield "mixed.bytes_per_s", printed.number(rate[1], 1e6)
     for row, is_whole in printed.table([row for row in rows if not row.strip().startswith("---")], HEADING):
         name = OPERATIONS.get(row["Operation"])
@@ -45,5 +47,5 @@ PARSER = Parser(
     name="dbench",
     programs=("dbench",),
     recognises=printed.prints(("dbench",), BEGUN, RATE),
-    **printed.reads(_figures, EXPECTED, begins=BEGUN),
+    **printed.reads(_figures, EXPECTED, ends=RATE),
 )

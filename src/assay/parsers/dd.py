@@ -25,6 +25,8 @@ TOYBOX = re.compile(r"(\d+) bytes? \([\d.,]+ ?[kMGTPE]?\) copied, ([\d.,]+) s, (
 BSD = re.compile(r"(\d+) bytes transferred in ([\d.,]+) secs? \((\d+)() bytes/sec\)")
 RESULT = re.compile("|".join(f"(?:{form.pattern})" for form in (BSD, BUSYBOX, TOYBOX, GNU)))
 FORMS = ((BSD, 1), (BUSYBOX, 1024), (TOYBOX, 1024), (GNU, 1000))
+FAILED = re.compile(r"(?:\S{1,80}/)?dd: (?!.{0,200}iflag=fullblock).{1,300}: .{1,100}")
+"""A call that ended with an error, which has its records and its rate all the same."""
 NO_SOURCE = ("/dev/zero", "/dev/urandom", "/dev/random")
 NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 
@@ -42,6 +44,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 
     Records without a result belong to a call of unknown rate and are refused.
     """
+    if failed := printed.first_match(printed.lines(text), FAILED):
+        raise ValueError(f"copy without an error ({failed[0].strip()[:120]!r})")
     records, after = 0, False
     for line in printed.lines(text):
         records += bool(RECORDS.fullmatch(line))

@@ -48,7 +48,7 @@ def _parsed(text: str) -> Mapping[str, float]:
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise EvidenceError(f"found a fio report with an invalid or missing {error}; expected a report of fio") from error
     if not found:
-        raise EvidenceError("found a report of fio without an operation; expected jobs that read or wrote")
+        raise EvidenceError("found no figure; expected the result of a run that has ended")
     return found
 
 

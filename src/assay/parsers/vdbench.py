@@ -49,13 +49,15 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     if failed := printed.first_match(rows, FAILED):
         raise ValueError(f"run without errors ({failed[0].strip()[:120]!r})")
     found: dict[str, Figures] = dict(_of_flatfile(rows))
+    headed: Sequence[str] = ()
     for name, part in _definitions(rows):
+        headed = part if any(HEAD.fullmatch(row) or FILES.fullmatch(row) for row in part) else headed
         averages = [match[1].split() for row in part if (match := AVERAGE.fullmatch(row))]
         if FORMAT.fullmatch(name):
             continue
         if not averages:
             raise ValueError(f"avg of run definition {name}")
-        found |= dict(_operations(part, averages[-1]))
+        found |= dict(_operations(headed, averages[-1]))  # a page has a head now and then, not for each definition
     yield from ((f"{operation}.{name}", figure) for operation, figures in found.items() for name, figure in figures.items())
 
 
@@ -109,7 +111,7 @@ def _columns(upper: str, lower: str) -> list[str]:
     groups = iter(word.strip(".").lower() for word in upper.partition(".Interval. ")[2].split())
     names, group = [], ""
     for word in lower.split():
-        group = next(groups) if word in GROUP_BEGINS and not (word == "total" and group == "cpu%") else group
+        group = next(groups, "") if word in GROUP_BEGINS and not (word == "total" and group == "cpu%") else group
         names.append(f"{group}.{word}")
     return names
 

@@ -43,6 +43,7 @@ TIME = "time_output"
 FEWEST_RUNS = 2
 KNOWN = {
     "iozone -b, which is a file of Excel,": r"\A\t\0\x04\0",
+    "rsync -h, whose units have two sizes,": r"^sent [\d.,]+[kKMGT] bytes +received |^ *[\d.,]+[kKMGT] +\d+% +[\d.,]+[kMGT]B/s ",
     "filebench": r"IO Summary: +\d+ ops",
     "sockperf": r"^sockperf: ",
     "qperf": r"^(?:tcp|udp|rc|ud)_(?:bw|lat):$",
