@@ -45,9 +45,7 @@ def check(case: TrialCase) -> Finding:
     lost, limits = unflushed(case), case.thresholds
     observed = {"error_share": share, "failed_flushes": float(lost)}
     if share <= limits["noted_error_share"] and not lost and (odd := doubtful(case)) > limits["noted_error_share"]:
-        text = (
-            f"{measures.percent(odd)} of the answers had another length than the first: pages that change, or answers cut short."
-        )
+        text = f"{measures.percent(odd)} of the answers may be none: keys without a value, other lengths, answers cut short."
         return found(RULE, case, State.UNVERIFIED, text, observed=observed | {"doubtful_share": odd}, advice=READ_ONE)
     if share <= limits["noted_error_share"] and not lost:
         few = f"{measures.percent(share)} of the operations failed" if share else "No operation failed"
