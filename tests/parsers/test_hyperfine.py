@@ -1,5 +1,7 @@
 """hyperfine: several commands, text and JSON alike, runs that failed."""
 
+import re
+
 import pytest
 
 from assay import catalogue
@@ -29,3 +31,9 @@ def test_the_json_has_the_same_means_and_what_failed():
 def test_a_text_with_runs_that_failed_is_refused():
     with pytest.raises(EvidenceError, match="failed runs"):
         PARSER.parse(TEXT + "  Warning: Ignoring non-zero exit code.\n")
+
+
+def test_what_it_says_of_failures_on_its_other_output_is_known():
+    """The table goes to standard output, the warning to standard error."""
+    assert re.search(PARSER.broken, "  Warning: Ignoring non-zero exit code.")
+    assert not re.search(PARSER.broken, "  Warning: Statistical outliers were detected.")

@@ -39,3 +39,5 @@ Totals      110000.00     25000.00     75000.00         1.65000         1.60000 
     assert (found["request_get.errors"], found["request_get.attempts"]) == (75_000, 100_000)
     assert (found["request.errors"], found["request.attempts"]) == (75_000, 100_000)
     assert "request_set.errors" not in found
+    few = PARSER.parse("ALL STATS\n" + table.replace("25000.00     75000.00", "90000.00     10000.00"))
+    assert (few["request_get.errors"], few["request_get.doubtful"]) == (0, 10_000)

@@ -133,3 +133,14 @@ def test_a_reader_is_found_by_each_program_of_its_tool(name):
     programs = catalogue.programs_of(name)
     assert programs == (parser.programs or (name.partition("_")[0],)), "declared literally, to be found without an import"
     assert [program for program in programs if name not in reports.likely((f"/usr/bin/{program}", "-x"))] == []
+
+
+def test_stat_refuses_figures_where_the_tool_says_on_its_other_output_that_its_work_failed():
+    text = (FOLDER / "output" / "hyperfine-1.15.0.txt").read_text(encoding="utf-8")
+    argv, warning = ("hyperfine", "-i", "false"), "  Warning: Ignoring non-zero exit code.\n"
+    streams = {"stdout": SimpleNamespace(text=text), "stderr": SimpleNamespace(text=warning)}
+    watched = SimpleNamespace(argv=argv, result=None, lived=(), elapsed_ns=1, **streams)
+    with pytest.raises(EvidenceError, match="Ignoring non-zero exit code"):
+        reports.by_parser(watched)
+    streams["stderr"] = SimpleNamespace(text="")
+    assert reports.by_parser(SimpleNamespace(**{**vars(watched), **streams})) is not None

@@ -84,3 +84,5 @@ def test_answers_of_another_length_may_be_failures():
     assert RULE.check(case_of(Made(values={**told, "read.doubtful": 4711.0}), "G04")).state is State.UNVERIFIED
     assert RULE.check(case_of(Made(values={**told, "read.doubtful": 1.0}), "G04")).state is State.PASS
     assert RULE.check(case_of(Made(values={**told, "read.errors": 4711.0}), "G04")).state is State.FAIL
+    rates = {"read.errors": 0.0, "read.attempts": 100_000.0}
+    assert RULE.check(case_of(Made(values={**rates, "read.doubtful": 10_000.0}), "G04")).state is State.UNVERIFIED

@@ -33,9 +33,9 @@ def state_of(
 
 
 def is_of_a_limit(finding: Finding) -> bool:
-    """Whether the figure is that of a limit which nobody claims, and how far the true one lies beyond it is not known."""
-    bound, limits = finding.bound, finding.meaning is not None and finding.meaning.is_limiter
-    return limits and bound is not None and None in (bound.low, bound.high)
+    """Whether the figure is that of a quota which nobody claims, and how far the true one lies beyond it is not known."""
+    bound = finding.bound
+    return finding.meaning is Meaning.QUOTA and bound is not None and None in (bound.low, bound.high)
 
 
 def failures(findings: Iterable[Finding]) -> list[Finding]:

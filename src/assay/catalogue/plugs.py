@@ -345,6 +345,8 @@ class Parser:
     """The argument with which the tool reads past the page cache."""
     count: Callable[[Sequence[str]], float | None] = lambda argv: None
     """How many operations of each kind these arguments ask for, of tools whose report does not always tell; None = unknown."""
+    broken: str = ""
+    """A regular expression of what it prints, often on its other stream, where its figures are not of work that was done."""
     clock_ns: int = 0
     """The step of the clock from which the tool reckons its rates; 0 = finer than what it prints."""
     flush: str = ""

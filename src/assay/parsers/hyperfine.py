@@ -56,4 +56,5 @@ PARSER = Parser(
     programs=("hyperfine",),
     recognises=printed.prints(("hyperfine",), BEGUN, TIME, MEDIAN, '"exit_codes"'),
     **printed.reads(_figures, EXPECTED, begins=BEGUN),
+    broken=FAILED,
 )

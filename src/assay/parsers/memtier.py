@@ -1,8 +1,8 @@
 """memtier_benchmark: operations and bytes per second and latencies of each command and of all, from its table or its JSON.
 
 Latencies are milliseconds, `KB/sec` counts in 1,024 bytes (run_stats.cpp of 1.2 to 2). The last table counts, which is the mean
-of several runs (-x). The table has neither a number of operations nor of failures; `Misses/sec` are keys without a value, and
-errors of what was to be read, for each second.
+of several runs (-x). The table has neither a number of operations nor of failures; `Misses/sec` are keys without a value:
+errors of what was to be read, for each second, where they are most of it, else doubtful.
 Its JSON (--json-out-file) has counts; each connection that failed is an error there.
 """
 
@@ -39,7 +39,7 @@ LATENCIES = {
     "p100Latency": "latency_max_ns",
 }
 NONE = "---"
-MISSED = ("errors", "attempts")
+MISSED = ("errors", "doubtful", "attempts")
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
@@ -68,7 +68,9 @@ def _of(cells: Mapping[str, str]) -> Iterator[printed.Figure]:
     yield "bytes_per_s", printed.number(cells["KB/sec"], printed.KIB)
     hits, misses = (cells.get(name, NONE) for name in ("Hits/sec", "Misses/sec"))
     if NONE not in (hits, misses) and float(hits) + float(misses):
-        yield "errors", printed.exact(float(misses))
+        mostly = float(misses) > float(hits)  # else the misses of a cache may be meant
+        yield "errors", printed.exact(float(misses) if mostly else 0.0)
+        yield "doubtful", printed.exact(0.0 if mostly else float(misses))
         yield "attempts", printed.exact(float(hits) + float(misses))
     yield from printed.latencies(LATENCIES, {column: cell for column, cell in cells.items() if cell != NONE}, 1e6)
 

@@ -122,6 +122,7 @@ PARSER = Parser(
     recognises=printed.prints(("redis-benchmark", "valkey-benchmark"), COLUMNS, COMPLETED, SUMMARY, RATE_6_0, CSV_6_0, QUIET),
     **printed.reads(_figures, EXPECTED),
     programs=("redis-benchmark", "valkey-benchmark"),
+    broken=BROKEN.pattern,
     count=_count,
     clock_ns=CLOCK_NS,
 )

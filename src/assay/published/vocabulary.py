@@ -191,7 +191,8 @@ _WORDS: Mapping[Sense, str] = {
     Sense.JUMBO: "jumbo | jumbo frames | MTU 9000",
     Sense.BOTH_WAYS: "both directions | both ways | bidirectional | full duplex",
     Sense.BLOCK: "record | records | record size | block | blocks | block size | requests | request size",
-    Sense.LATENCY: "latency | response time | each | per operation | per request | mean latency | average latency",
+    Sense.LATENCY: "latency | RTT | round trip | round trip time | response time | each | per operation | per request"
+    " | mean latency | average latency",
     Sense.PERCENTILE: "p50 | p90 | p95 | p99 | p99.9 | p99.99 | p999 | median latency | 95th percentile | 99th percentile"
     " | p99 latency | p95 latency | p99.9 latency",
     Sense.IN_FLIGHT: "clients | client | threads | thread | workers | readers | writers | processes | jobs"

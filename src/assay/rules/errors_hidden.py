@@ -4,7 +4,7 @@ The engines count completed and failed operations apart; rates and latencies cov
 Short transfers are continued, and a file that ends inside a record is a failure.
 An external tool's parser gives its failures; without that number the rule is n/a and exit status 0 counts.
 - Failed operations above `noted_error_share` qualify; above `error_share` the figure is invalid.
-- Answers that the tool calls failed for their length alone (ab), above `noted_error_share`: unverified.
+- Answers that may be none, above `noted_error_share`: unverified. ab calls answers of another length failed, caches miss keys.
 - Under a device or stable-media claim one failed flush invalidates: the kernel reports a failed buffered write only there, and
   only once.
 
@@ -45,9 +45,7 @@ def check(case: TrialCase) -> Finding:
     lost, limits = unflushed(case), case.thresholds
     observed = {"error_share": share, "failed_flushes": float(lost)}
     if share <= limits["noted_error_share"] and not lost and (odd := doubtful(case)) > limits["noted_error_share"]:
-        text = (
-            f"{measures.percent(odd)} of the answers had another length than the first: pages that change, or answers cut short."
-        )
+        text = f"{measures.percent(odd)} of the answers may be none: keys without a value, other lengths, answers cut short."
         return found(RULE, case, State.UNVERIFIED, text, observed=observed | {"doubtful_share": odd}, advice=READ_ONE)
     if share <= limits["noted_error_share"] and not lost:
         few = f"{measures.percent(share)} of the operations failed" if share else "No operation failed"
@@ -75,11 +73,12 @@ def check(case: TrialCase) -> Finding:
 def doubtful(case: TrialCase) -> float:
     """The share of the answers that may be failures, by the tool's report."""
     of = case.phase.values
-    odd, count = (of.get(f"{case.measure.operation}.{name}", 0.0) for name in ("doubtful", "count"))
-    return odd / count if count else 0.0
+    odd, count, attempts = (of.get(f"{case.measure.operation}.{name}", 0.0) for name in ("doubtful", "count", "attempts"))
+    every = attempts or count
+    return odd / every if every else 0.0
 
 
-READ_ONE = "Read some answers, and let the tool accept pages that change (ab -l)."
+READ_ONE = "Read some answers. Fill the keys before, or let the tool accept pages that change (ab -l)."
 
 
 def kinds(case: TrialCase) -> str:

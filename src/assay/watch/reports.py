@@ -224,8 +224,16 @@ def by_parser(watched: Watched) -> Reported | None:
         for text in texts:
             mine = [argv for argv in possible if parser.recognises(argv, text)]
             if mine:
+                if (said := broken(parser, texts)) is not None:
+                    raise EvidenceError(f"{parser.name}: {said!r} beside its figures: they are not of work that was done")
                 return read(parser, mine, (text, watched))
     return None
+
+
+def broken(parser: Parser, texts: Sequence[str]) -> str | None:
+    """Return what the tool says of failures in any of its outputs; None where it says nothing."""
+    found = (re.search(parser.broken, text) for text in texts) if parser.broken else ()
+    return next((match[0].strip()[:120] for match in found if match), None)
 
 
 def read(parser: Parser, mine: Sequence[tuple[str, ...]], output: tuple[str, Watched]) -> Reported:
