@@ -144,12 +144,23 @@ def test_an_address_of_one_call_changes_no_digest() -> None:
         "ws01",
     )
     assert readdressed(experiment, []) == experiment
+    group = readdressed(experiment, ["c=root@10.0.0.[7-8,11],extra:2222"])
+    assert [host.address for host in group.hosts if host.group == "c"] == [
+        "root@10.0.0.7",
+        "root@10.0.0.8",
+        "root@10.0.0.11",
+        "extra:2222",
+    ]
+    assert group.digest == experiment.digest
 
 
 @each(
     "word said",
     ("x=y", "host 'x'; expected HOST=ADDRESS, HOST is one of s, c"),
-    ("c=y", "host 'c'; expected one host of it: c.1 to c.4"),
+    ("c=y", "1 different addresses; expected as many as c.1 to c.4: 4, such as c=user@10.0.0.[1-4]"),
+    ("c=a,b,c,a", "3 different addresses; expected as many as c.1 to c.4"),
+    ("c=ws[4-1]", "the empty range [4-1]"),
+    ("c=ws[1-4],$(reboot)", "address '$(reboot)'"),
     ("n.1=y", "host 'n.1', which has no address"),
     ("local=y", "host 'local', which has no address"),
     ("s", "address ''; expected [USER@]HOST[:PORT]"),

@@ -255,6 +255,20 @@ def test_a_clone_has_the_machine_id_and_runs_no_teardown(tmp_path, changed, stat
     assert why in command.reason
 
 
+@each(
+    "boot state",
+    ("boot-1", "undone"),
+    ("boot-2", "left"),
+)
+def test_a_note_of_a_cloned_disk_runs_no_teardown(tmp_path, boot, state):
+    """The controller's files are lost, and the note has the machine-id alone: the machine, or a clone made with the note on it."""
+    (place := tmp_path / "far").mkdir()
+    dead(tmp_path, PaperHost("s", place), ("command", {"argv": json.dumps(["touch", str(tmp_path / "ran")])}))
+    (command,) = Ledger(tmp_path / "elsewhere").clean(PaperHost("s", place, boot=boot, owner="b"))
+    assert (command.state, (tmp_path / "ran").exists()) == (state, state == "undone")
+    assert state == "undone" or "nothing but its machine-id proves that s (root@filer)" in command.reason
+
+
 def test_after_a_reboot_of_the_far_machine_only_what_survives_one_is_undone(far, tmp_path):
     details, ran = directory(tmp_path, "1"), tmp_path / "ran"
     acts = [

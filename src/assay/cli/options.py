@@ -100,7 +100,11 @@ ProgressOption = Annotated[ProgressMode, typer.Option("--progress", help="Progre
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file.")]
 HostOption = Annotated[
     list[str] | None,
-    typer.Option("--host", metavar="HOST=ADDRESS", help="Use this address of a host instead of the file's; repeatable."),
+    typer.Option(
+        "--host",
+        metavar="HOST=ADDRESS",
+        help="Use this address of a host, or addresses of a group, instead of the file's; repeatable.",
+    ),
 ]
 WhichArgument = Annotated[str | None, typer.Argument(metavar="EXPERIMENT", help="Default: the newest of the notebook.")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -14,6 +15,8 @@ from assay.units import Refusal
 LOCAL = "local"
 ROLES = ("load",)
 """What a host can be for a workload."""
+_LISTED = re.compile(r",(?![^\[]*\])")
+"""A comma between addresses, not in the brackets of a range."""
 
 
 def members(known: Sequence[HostSpec], name: str) -> tuple[str, ...]:
@@ -88,28 +91,40 @@ def _players(document: Document, at: Path, listed: list[object], known: Sequence
 
 
 def readdressed(experiment: Experiment, words: Sequence[str]) -> Experiment:
-    """Return the experiment with other addresses, from words HOST=ADDRESS. Raises UsageError with all that is wrong.
+    """Return the experiment with other addresses, from words HOST=ADDRESS, or GROUP=ADDRESSES such as `ws=user@10.0.0.[1-30]`.
 
-    An address for control goes with the former address. The digest stays: addresses are no part of it.
+    An address for control goes with the former address. The digest stays: addresses are no part of it. Raises UsageError with all
+    that is wrong.
     """
     changed = {host.name: host for host in experiment.hosts}
     mistakes = []
     for word in words:
         name, _, address = word.partition("=")
-        refusal = _no_other_address(changed, name, address)
-        if refusal is not None:
-            mistakes.append(f"found --host {shown(word)}: {refusal.found}; expected {refusal.expected}")
+        given = _other_addresses(changed, name, address)
+        if isinstance(given, Refusal):
+            mistakes.append(f"found --host {shown(word)}: {given.found}; expected {given.expected}")
         else:
-            changed[name] = replace(changed[name], address=address, control=None)
+            changed |= {one: replace(changed[one], address=other, control=None) for one, other in given.items()}
     refuse(mistakes)
     return replace(experiment, hosts=tuple(changed.values()))
 
 
-def _no_other_address(known: Mapping[str, HostSpec], name: str, address: str) -> Refusal | None:
-    """Return why a host cannot get this address."""
+def _other_addresses(known: Mapping[str, HostSpec], name: str, address: str) -> Mapping[str, str] | Refusal:
+    """Return the new address of a host, or of each host of a group; why there can be none."""
     having = [host for host in known.values() if host.address is not None]
-    if name in (host.name for host in having):
-        return addresses.refusal(address)
     group = members(having, name)
-    wanted = f"one host of it: {group[0]} to {group[-1]}" if group else f"HOST=ADDRESS, HOST is {one_of(names(having), name)}"
-    return Refusal(found=f"host {name!r}" + (", which has no address" if name in known else ""), expected=wanted)
+    if not group:
+        named = f"host {name!r}" + (", which has no address" if name in known else "")
+        return Refusal(found=named, expected=f"HOST=ADDRESS, HOST is {one_of(names(having), name)}")
+    if group == (name,):
+        return addresses.refusal(address) or {name: address}
+    found: list[str] = []
+    for text in _LISTED.split(address):
+        grown = addresses.expanded(text)
+        if isinstance(grown, Refusal):
+            return grown
+        found += grown
+    if not len(set(found)) == len(found) == len(group):
+        own = f"as many as {group[0]} to {group[-1]}: {len(group)}, such as {name}=user@10.0.0.[1-{len(group)}]"
+        return Refusal(found=f"{len(set(found))} different addresses", expected=own)
+    return dict(zip(group, found, strict=True))

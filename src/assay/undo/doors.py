@@ -13,6 +13,7 @@ from assay.undo.entries import GONE_WITH_BOOT, Cleaned, LedgerEntry
 from assay.undo.kinds import undo_one
 from assay.undo.ways_back import walk_back, way_back
 
+FIRST_NAME = "machine-id"
 LEAST_NAMES = 2
 """After another boot so many names must be the same before a command is run: a clone shares one of them."""
 UNREADABLE = (KeyError, ValueError)
@@ -98,7 +99,7 @@ def made_elsewhere(entry: LedgerEntry, machine: Machine) -> str | None:
 
 
 def entry_of(note: Note, host: str, address: str) -> LedgerEntry:
-    """Return a far machine's note as an entry."""
+    """Return a far machine's note as an entry. A note has one name of its machine, which a clone has as well."""
     return LedgerEntry(
         n=note.n,
         host=host,
@@ -106,6 +107,7 @@ def entry_of(note: Note, host: str, address: str) -> LedgerEntry:
         kind=note.kind,
         details=note.details,
         serial=note.machine.serial,
+        names=dict(note.machine.names) or ({FIRST_NAME: note.machine.serial} if note.machine.serial else {}),
         address=address,
         note=note.file,
     )
