@@ -16,7 +16,7 @@ SHOWN = {
     "bs=1M count=256": "at exit",
     "stat -- dd if=copy.img": "INVALID: warm read: page-cache bandwidth",
     "explain": "client-page-cache",
-    "tier=client-cache": "from the client's page cache",
+    "tier=client-cache": "page cache",
     "check": "INVALID: a memory test, not a disk test",
     "load": "random_read",
     "plan": "minimum detectable effect",

@@ -8,6 +8,7 @@ from assay import catalogue
 from assay.errors import EvidenceError
 from assay.records import Severity, State
 from assay.rules.aggregation import RULE
+from assay.watch.reports import timed
 from audit.case_builder import Made, case_of
 from stage.rows import each
 from stage.said import FAIL, NOT_ASKED, PASS, QUALIFIES, high, hold, low
@@ -53,10 +54,11 @@ def recorded():
         for name in catalogue.names("parsers"):
             if path.name.startswith(name.partition("_")[0]):
                 try:
-                    values = catalogue.find("parsers", name).parse(path.read_text(errors="replace"))
+                    parser = catalogue.find("parsers", name)
+                    values = parser.parse(path.read_text(errors="replace"))
                 except EvidenceError:
                     continue
-                yield path.name, name, values
+                yield path.name, name, {**values, **timed(parser, (), values)}
 
 
 def test_of_the_recorded_tools_those_that_add_rates_of_threads_are_accused():
