@@ -4,8 +4,10 @@
 `runs` is how many runs a file has, where it has several or could be taken for several.
 """
 
+import gzip
 import json
 import math
+import quopri
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -52,6 +54,7 @@ def test_every_figure_is_as_the_text_says():
     assert [line for path in paths for line in unlike(path.name, path.read_bytes())] == []
 
 
+MANY_LINES = 3
 WAYS = {
     "CRLF": lambda text: text.replace("\n", "\r\n").encode(),
     "byte-order mark": lambda text: b"\xef\xbb\xbf" + text.encode(),
@@ -64,6 +67,13 @@ WAYS = {
     "Jenkins": lambda text: before("[2026-11-28T22:44:13.123Z] ", text),
     "docker compose": lambda text: before("bench-1  | ", text),
     "journald": lambda text: before("Nov 28 22:44:13 filer bench[4711]: ", text),
+    "a list's indent": lambda text: before("\t", text),
+    "an answer to a mail": lambda text: before("> ", text),
+    "quoted-printable": lambda text: quopri.encodestring(text.encode()),
+    "pdsh": lambda text: before("node-1: ", text),
+    "mpirun --tag-output": lambda text: before("[1,0]<stdout>:", text),
+    "gh run view --log": lambda text: before("bench\tRun it\t2026-11-28T22:44:13.1234567Z ", text),
+    "gzip": lambda text: gzip.compress(text.encode()),
     "compose and time": lambda text: before("bench-1  | 2026-11-28T22:44:13.1Z ", text),
 }
 """What happens to a text on its way; each is undone."""
@@ -80,6 +90,8 @@ def test_what_happened_to_a_text_on_its_way_changes_no_figure(way):
         text = console.plain(console.decoded(path.read_bytes()))
         if way == "UTF-16 without a mark" and not text.isascii():
             continue  # told by its zero bytes, which other scripts do not have
+        if way == "pdsh" and text.count("\n") < MANY_LINES:
+            continue  # nobody can tell a host from what a tool says of itself
         failures += unlike(path.name, WAYS[way](text))
     assert failures == []
 

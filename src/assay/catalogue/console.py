@@ -39,7 +39,7 @@ PREFIXES = tuple(
         r"\[pod/[\w./-]{1,200}\](?: |$)",  # kubectl logs --prefix
         r"(?:stdout|stderr) [FP](?: |$)",  # the log files of a container runtime, behind the time
         r"[^\t]{1,100}\t[^\t]{1,100}\t(?=\ufeff?\d{4}-)",  # gh run view --log: job and step, before the time
-        r"\[\d+,\d+\]<(?:stdout|stderr)>: ?",  # mpirun --tag-output
+        r"\[\d+,\d+\]<(?:stdout|stderr)>:",  # mpirun --tag-output
         r" {0,5}\d{1,6}\t",  # cat -n
         r"(?:> ?)+",  # an answer to a mail
     )
@@ -49,8 +49,10 @@ HOST = re.compile(r"[\w.-]{1,64}: +|[\w.-]{1,64}:\t")
 """What pdsh and its like put before each line: a host, the same for all lines."""
 MOST_LAYERS = 4
 """A quotation, a name, a time and a stream: nobody puts more before a line."""
-QUOTED = "=3D"
-"""What a mail in quoted-printable has for each equals sign."""
+QUOTED = re.compile(r"=3D|=20$|^.{60,75}[^=]=$", re.MULTILINE)
+"""What a mail in quoted-printable has for an equals sign, for a space at a line's end, and at the end of a line that goes on."""
+EQUALS = "=3D"
+"""The sign of such a mail that no tool prints: what has it is read as a mail only."""
 INDENT = " \t"
 FEWEST_LINES = 1
 
@@ -94,8 +96,9 @@ def plain(text: str) -> str:
 def readings(text: str) -> Iterator[str]:
     """Yield the plain text, then the text without what a mail or a log made of its lines, where there is such."""
     found = plain(text)
-    yield found
-    if QUOTED in found:
+    if EQUALS not in found:
+        yield found
+    if QUOTED.search(found):
         import quopri
 
         found = quopri.decodestring(found.encode()).decode("utf-8", "replace")
