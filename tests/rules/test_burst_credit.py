@@ -98,6 +98,12 @@ def test_a_tool_whose_rate_did_not_fall_to_less_than_half(rises):
     assert RULE.check(tool(rises)).state is State.PASS
 
 
+def test_what_a_process_dirties_is_no_course_of_its_writes():
+    """dd with conv=fsync: into memory at first, then as fast as the disk."""
+    dirtied = tool([*[4.0] * 8, *[1.0] * 12], layer="process", direction="write")
+    assert "is not known" in (RULE.applies(dirtied) or "")
+
+
 def test_counters_that_saw_other_bytes_tell_nothing_of_a_tool():
     falls = [30.0, *[0.2] * 20]
     assert RULE.check(tool(falls, says=15.0)).state is State.UNVERIFIED

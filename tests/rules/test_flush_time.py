@@ -29,10 +29,10 @@ def test_states():
     write = {"write.ops_per_s": 200.0, "fsync.ops_per_s": 100.0}
     hold(
         ("300 ms of a second", judged(), FAIL, QUALIFIES, "30 % of the time in fsync", {"flush_share": 0.3}),
-        ("99 ms do not matter", judged(busy_ms=99.0), PASS),
-        ("100 ms do", judged(busy_ms=100.0), FAIL),
-        "of 1,000 flushes in 900 ms a hundred are the tool's",
-        (judged(busy_ms=900.0, flushes=1000), PASS, {"flush_share": 0.09}),
+        ("49 ms do not matter", judged(busy_ms=49.0), PASS),
+        ("50 ms do", judged(busy_ms=50.0), FAIL),
+        "of 1,000 flushes in 400 ms a hundred are the tool's",
+        (judged(busy_ms=400.0, flushes=1000), PASS, {"flush_share": 0.04}),
         ("of flushes the tool says more than there were", judged(busy_ms=300.0, flushes=10), FAIL, {"flush_share": 0.3}),
         "writes that claim stable media have to be flushed",
         (judged(values=write, operation="write", claim=MEDIA), FAIL, NOTES),

@@ -1,6 +1,7 @@
 """The rate of an external tool over time, by the counters of this host that saw its bytes pass.
 
-A tool prints one mean. Bytes of files pass the counters of its process, all others the interfaces of the host or its loopback.
+A tool prints one mean. What it reads passes the counters of its process, what it writes those of the device, all other bytes
+the interfaces of the host or its loopback.
 Each part of the time has the part of the figure that its bytes are of all. The counters of the host count other programs, too:
 where they saw much more or less than the tool reports, they tell nothing of it.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from assay.evidence import ladder
 from assay.frozen import dataclass
 from assay.measures.windows import at
 from assay.records import ABSOLUTE, Direction, Observations, Phase, Series
@@ -57,8 +59,13 @@ def busy(parts: Sequence[float]) -> tuple[float, ...]:
 
 def counters(phase: Phase, observations: Observations, direction: Direction | None) -> Iterator[Series]:
     """The counters that bytes of this direction pass."""
-    if direction in (Direction.READ, Direction.WRITE):
-        yield from observations.over_time(phase.name, "process", f"{direction}_bytes")
+    if direction is Direction.READ:
+        yield from observations.over_time(phase.name, "process", "read_bytes")
+        return
+    if direction is Direction.WRITE:  # what a process dirties goes as fast as memory at first
+        device = ladder.highest_device(phase, observations, Direction.WRITE)
+        for subject in device.subjects if device is not None else ():
+            yield from observations.over_time(phase.name, "block", "write_bytes", subject)
         return
     elsewhere = [*observations.over_time(phase.name, *OTHER_NETWORK)]
     if direction is None or direction.of_storage or any(value for series in elsewhere for value in series.value):

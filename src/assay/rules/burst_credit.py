@@ -9,7 +9,7 @@ The finding gives the size of the bucket: the amount moved before the fall, and 
 A steady claim is invalid and bounded by the two levels. A burst claim makes the rule n/a; any other claim gets a note.
 
 **External tools** print one mean, and nobody sees in it that it is one of two levels. The counters
-of the process or of the interfaces tell its rate over time, where they saw what the tool reports within `seen_share`.
+of the process, the device or the interfaces tell its rate over time, where they saw what the tool reports within `seen_share`.
 Levels `apart` times each other qualify the figure, whatever is claimed: it is that of this length of run alone.
 A credit that lasts for fewer than five parts counts from `credit_share` of all bytes on.
 """
@@ -90,8 +90,10 @@ def of_tool(case: TrialCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, f"The counters saw {amounts}, so they tell nothing of its rate over time.")
     mean = sum(seen.parts) / len(seen.parts)
     values = [case.value * part / mean for part in seen.parts]
-    fall = fall_of(values) or head_of(values, limits)
-    if fall is None or fall.ratio <= limits["apart"] or fall.kept_share < limits["kept_share"]:
+    falls = [one for one in (fall_of(values), head_of(values, limits)) if one is not None]
+    clean = [one for one in falls if one.ratio > limits["apart"] and one.kept_share >= limits["kept_share"]]
+    fall = next(iter(clean or falls), None)
+    if fall is None or not clean:
         text = f"No lasting fall of the tool's rate to less than half in {seen.seconds:.3g} s."
         return found(RULE, case, State.PASS, text, observed={"ratio": fall.ratio} if fall else {})
     return two_levels(case, fall, seen)
