@@ -261,7 +261,7 @@ def test_a_clone_has_the_machine_id_and_runs_no_teardown(tmp_path, changed, stat
     ("boot-2", "left"),
 )
 def test_a_note_of_a_cloned_disk_runs_no_teardown(tmp_path, boot, state):
-    """The controller's files are lost, and the note has the machine-id alone: the machine, or a clone made with the note on it."""
+    """The controller's files are lost, and the note has the machine-id alone: this machine, or a clone that has the note, too."""
     (place := tmp_path / "far").mkdir()
     dead(tmp_path, PaperHost("s", place), ("command", {"argv": json.dumps(["touch", str(tmp_path / "ran")])}))
     (command,) = Ledger(tmp_path / "elsewhere").clean(PaperHost("s", place, boot=boot, owner="b"))
