@@ -381,9 +381,10 @@ def facts(host: Host, observers: Iterable[Observer], subject: Subject, when: Whe
         if observer.scope is not ObserverScope.TRIAL:
             continue
         try:
-            at_ns = host.monotonic_ns()
-            raw = observer.read(host, subject)
-            snapshot = Snapshot(edge=edge, at_ns=at_ns, took_ns=host.monotonic_ns() - at_ns, raw=raw)
+            look = host.look(f"facts-{observer.name}")
+            raw = observer.read(look.host, subject)
+            at_ns, took_ns = look.end()
+            snapshot = Snapshot(edge=edge, at_ns=at_ns, took_ns=took_ns, raw=raw)
             made = observer.parse(host.name, "", (snapshot,), subject)
         except Exception as error:  # as in Sampler
             missing |= dict.fromkeys(observer.gives, f"observer {observer.name} failed: {error or type(error).__name__}")

@@ -138,11 +138,12 @@ def in_group(pid, group, used, members):
     return {**accounts(pid, ticks=1), f"/proc/{pid}/cgroup": f"2:cpuacct:{group}\n", file: f"{used}\n"}, {file: members}
 
 
-def grouped(*looks):
+def grouped(*looks, beside=None):
+    """CPU time by looks of (texts, members); `beside` are the texts of a further process at the last one."""
     seen = []
     for at, (texts, members) in enumerate(looks):
         edge = Edge.ARMED if at == 0 else Edge.LAST if at == len(looks) - 1 else Edge.POLL
-        one = snapshot(edge, at, texts)
+        one = snapshot(edge, at, texts, *([beside] if beside and edge is Edge.LAST else []))
         seen.append(Snapshot(edge=edge, at_ns=at, took_ns=1, raw={**one.raw, "members": members}))
     return the_series(OBSERVER.parse("h", "p", seen, SUBJECT), "run_ns", "server").value[-1]
 
@@ -152,6 +153,9 @@ def test_a_group_counts_where_it_is_the_servers_own():
     assert grouped(first, last) == 7000, "11 came and went"
     assert grouped(in_group(10, "/s", 100, [10, 99]), in_group(10, "/s", 7100, [10, 99])) == 0, "99 is another's: by process"
     assert grouped(in_group(10, "/", 100, [10]), in_group(10, "/", 7100, [10])) == 0, "the root group has everybody"
+    texts, members = last
+    ended = {key: text.replace(") S", ") Z") for key, text in accounts(11, parent=10).items()}
+    assert grouped(first, (texts, members), beside=ended) == 7000, "the kernel names the root group for one that has ended"
 
 
 KINDS = {

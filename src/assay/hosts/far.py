@@ -17,6 +17,7 @@ from assay.hosts.far_calls import FarCalls
 from assay.hosts.far_look import Asked, OneExchange
 from assay.hosts.far_process import FarProcess, missing
 from assay.hosts.local import machine_of, serial_of
+from assay.hosts.shared_looks import SharedLooks, recalled
 
 
 class FarHost:
@@ -38,6 +39,8 @@ class FarHost:
         self.syscalls: Syscalls | None = FarCalls(self._exchange)
         self._known: dict[str, Machine] = {}
         self._looks: dict[str, Asked] = {}
+        self.shared: SharedLooks | None = None
+        """What other hosts of the same experiment are asked."""
 
     def __enter__(self) -> Self:
         return self
@@ -132,10 +135,14 @@ class FarHost:
         return self._known["machine"]
 
     def look(self, name: str) -> FarLook:
-        """Begin a look; what the former look of this name asked is asked in one exchange, with the clock before and after."""
-        return FarLook(
-            self, OneExchange(self._exchange, self._looks.get(name, ())), functools.partial(self._looks.__setitem__, name)
-        )
+        """Begin a look; what the last one of this name, or another host's, asked is asked in one exchange between two clocks."""
+        former = recalled(self._looks, name) or (self.shared.recall(name) if self.shared else ())
+        return FarLook(self, OneExchange(self._exchange, former), functools.partial(self._remember, name))
+
+    def _remember(self, name: str, asked: Asked) -> None:
+        self._looks[name] = asked
+        if self.shared is not None:
+            self.shared.learn(name, asked)
 
     def note(self, n: int, kind: str, details: Mapping[str, str], back: str) -> str:
         """Write down on that host what will be done next and the /bin/sh script that undoes it; durable when this returns.

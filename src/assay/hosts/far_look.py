@@ -13,6 +13,9 @@ FILES = {"read": "text", "list": "names", "exists": "there"}
 CALLS = ("cachestat", "fiemap", "placed", "space", "real_path", "booted_ns")
 """Questions that a look takes as calls: none of them changes anything, nor does it matter if one is asked in vain."""
 
+READING = ("kernel_log", "clock", "spin")
+"""Questions that are asked anew each time and change nothing that a look reads."""
+
 Question = tuple[str, str]
 """What is asked, and the path (empty where there is none)."""
 Asked = tuple[Question, ...]
@@ -39,6 +42,9 @@ class OneExchange:
     def ask(self, do: str, **fields: object) -> Message:
         """Return the answer. Raises as `Exchange.ask`."""
         question = (do, str(fields.get("path", "")))
+        if do in READING:
+            self._went_on = True
+            return self._exchange.ask(do, **fields)
         if do not in FILES and do not in CALLS:
             self._answers.clear()  # it may change what was read
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +46,19 @@ def opened(specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Iterator[Mapp
     """
     with attempted(specs, undo, engine) as found:
         reached = all_of({one.spec.name: one.host if one.error is None else one.error for one in found})
+        _share_looks(reached.values())
         yield {name: host for name, host in reached.items() if host is not None}
+
+
+def _share_looks(hosts: Iterable[Host | None]) -> None:
+    """Let far hosts learn from each other what is asked."""
+    from assay.hosts.far import FarHost
+    from assay.hosts.shared_looks import SharedLooks
+
+    shared = SharedLooks()
+    for host in hosts:
+        if isinstance(host, FarHost):
+            host.shared = shared
 
 
 @contextlib.contextmanager

@@ -74,10 +74,10 @@ def read(host: Host, running: Iterable[int]) -> Mapping[str, object]:
 
 
 def own_groups(seen: Sequence[Snapshot]) -> list[dict[str, int]] | None:
-    """CPU time (ns) of the server's groups at each look; None where a process of it is in none, or a group has others, too."""
+    """CPU time (ns) of the server's groups at each look; None where a living one is in none, or a group has others, too."""
     looks, strangers, known = [], list[set[int]](), {pid for one in seen for pid in pids_of(one)}
     for one in seen:
-        texts = {pid: text_of(one, f"/proc/{pid}/cgroup") for pid in pids_of(one)}
+        texts = {pid: text_of(one, f"/proc/{pid}/cgroup") for pid in pids_of(one) if not has_ended(one, pid)}
         files = {cgroups.account(text) for text in texts.values() if text}
         used = {file: nanoseconds(text, file) for file in files if file and (text := text_of(one, file)) is not None}
         if None in files or not files or used.keys() != files:
@@ -91,6 +91,12 @@ def own_groups(seen: Sequence[Snapshot]) -> list[dict[str, int]] | None:
             return None
         met |= look
     return looks
+
+
+def has_ended(snapshot: Snapshot, pid: int) -> bool:
+    """Whether a process had ended and nobody had waited for it yet: the kernel names the root group for it."""
+    state = (text_of(snapshot, f"/proc/{pid}/stat") or "").rpartition(")")[2].split()[:1]
+    return state in (["Z"], ["X"])
 
 
 def below(file: str, other: str) -> bool:

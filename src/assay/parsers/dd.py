@@ -44,16 +44,19 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 
     Records without a result belong to a call of unknown rate and are refused.
     """
-    if failed := printed.first_match(printed.lines(text), FAILED):
-        raise ValueError(f"copy without an error ({failed[0].strip()[:120]!r})")
-    records, after = 0, False
+    fails = printed.first_match(printed.lines(text), FAILED) is not None
+    records, failed, after = 0, False, False
     for line in printed.lines(text):
         records += bool(RECORDS.fullmatch(line))
+        failed = failed or bool(FAILED.fullmatch(line))
         match, base = next(((found, base) for pattern, base in FORMS if (found := pattern.fullmatch(line))), (None, 0))
         after = not match and (after or bool(line.strip()))
         if match and records:
             records -= min(records, 2)
             yield from _copy_figures(match, base)
+            if fails:
+                yield from printed.both_sides(errors=printed.exact(float(failed)), attempts=printed.exact(1.0))
+            failed = False
     if records and after:
         raise ValueError("line with bytes copied, after the records")
 
