@@ -48,9 +48,12 @@ def test_few_bytes_have_no_brackets():
     assert PARSER.parse(written)["write.bytes"] == 0
 
 
-def test_a_copy_that_ended_with_an_error_has_no_figure():
-    with pytest.raises(EvidenceError, match="No space left on device"):
-        PARSER.parse(recorded("dd-9.1-full.txt"))
+def test_a_copy_that_ended_with_an_error_has_failed():
+    full = PARSER.parse(recorded("dd-9.1-full.txt"))
+    assert [full[f"write.{name}"] for name in ("bytes", "errors", "attempts")] == [0, 1, 1]
+    text = "100+0 records in\n99+0 records out\ndd: error writing 'x': No space left on device\n"
+    most = PARSER.parse(text + "103809024 bytes (104 MB) copied, 0.5 s, 208 MB/s\n")
+    assert [most[f"write.{name}"] for name in ("bytes_per_s", "errors", "attempts")] == [208e6, 1, 1]
 
 
 @pytest.mark.parametrize("name", ["dd-9.1-failed.txt", "dd-9.1-noxfer.txt", "dd-busybox-1.35-without-rate.txt"])
