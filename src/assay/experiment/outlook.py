@@ -37,7 +37,7 @@ TRIAL_S, PHASE_S, AROUND_S = 0.7, 0.5, 1.5
 """What the lab itself takes: facts, engines and audit of a trial; quiet, idle baseline, arming and drain of a phase; start
 and conclusion of an experiment. Fitted to eight experiments on two CPUs (benchmarks/plan_time.py)."""
 CONNECT_S, ATTEND_S, ARM_S = 0.16, 0.15, 0.15
-"""What each host that is far adds to an experiment, to each trial (facts, mounts) and to each phase (looks, arming, clocks, drain).
+"""What each far host adds to an experiment, to each trial (facts, mounts) and to each phase (looks, arming, clocks, drain).
 Connecting to 30 took 4.7 s. A trial of five phases took 17 s with one host and 120 s with 30, on two busy CPUs where a trial
 without far hosts took four times its guess."""
 REPEATED = 1.2
