@@ -65,6 +65,8 @@ def test_workers_of_a_cluster_are_counted_and_keep_its_options() -> None:
     first, alone = found["n.1"], found["g.1"]
     assert (first.cluster, first.group, first.load, first.engine) == ("slurm", "n", True, True)
     assert first.options == {"queue": "short", "walltime": "01:00:00", "account": "lab"}
+    asked = parsed('n = { via = "dask", cluster = "ssh", addresses = ["n[1-2]"], host = "10.0.0.254" }\n' + FILER).hosts
+    assert {one.options.get("host") for one in asked if one.group == "n"} == {"10.0.0.254"}, "our own address, as they see it"
     assert (alone.scheduler, alone.cluster, alone.load, alone.engine) == ("tls://head:8786", None, False, True)
 
 

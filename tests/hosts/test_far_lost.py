@@ -2,10 +2,14 @@
 
 import json
 import os
+import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -156,3 +160,27 @@ def test_a_request_that_the_agent_does_not_know_is_refused(host):
     with pytest.raises(RefusedError, match=r"filer: missing field .path."):
         host._exchange.ask("read")
     assert host.run(["true"]).status == 0
+
+
+FROZEN = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from stage.agents import far_host
+with far_host(lease_s=2.0) as host:
+    print("ready", flush=True)
+    while (lost := host.lost()) is None:
+        time.sleep(0.05)
+    print(lost, flush=True)
+"""
+
+
+def test_a_controller_that_was_frozen_blames_itself():
+    argv = [sys.executable, "-c", FROZEN, str(Path(__file__).parents[1])]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as frozen:
+        assert frozen.stdout.readline() == "ready\n"
+        frozen.send_signal(signal.SIGSTOP)
+        time.sleep(5)
+        frozen.send_signal(signal.SIGCONT)
+        said = frozen.stdout.readline()
+    assert "nothing came" not in said
+    assert re.search(r"Assay itself was stopped for [5-9] s|its connection ended", said), said

@@ -30,6 +30,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "local": ("via", "load", "engine"),
 }
 """Which keys a line may have, by how the hosts are reached; with dask all other keys are the cluster's."""
+OPTIONS = ("host",)
+"""Options of a cluster that other inventories have as keys of a host."""
 _NAME = re.compile(r"\w[\w+-]*(\.\w[\w+-]*)*")
 _SCHEDULER = re.compile(r"tls://(?:[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
 _OPTION = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -94,7 +96,7 @@ def _further_keys(document: Document, at: Path, shape: HostShape, via: str) -> M
         document.wrong((*at, key), f"{key!r} for a host reached by {via}", f"none: {_other_ways(key)}", Point.KEY)
     options: dict[str, Value] = {}
     for key, path, raw in flat(shape.model_extra or {}, at):
-        hint = counterpart(key.lower(), known, HOSTS)
+        hint = None if via == "dask" and key in OPTIONS else counterpart(key.lower(), known, HOSTS)
         if via != "dask" or hint or _misspelt(key, known):
             document.wrong(path, f"unknown key {key!r}", hint or one_of(known, key), Point.KEY)
         elif isinstance(value := _option(key, raw), Refusal):

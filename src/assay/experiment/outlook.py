@@ -36,8 +36,10 @@ ANYWHERE = Endpoint(kind=EndpointKind.DIRECTORY, address="/")
 TRIAL_S, PHASE_S, AROUND_S = 0.7, 0.5, 1.5
 """What the lab itself takes: facts, engines and audit of a trial; quiet, idle baseline, arming and drain of a phase; start
 and conclusion of an experiment. Fitted to eight experiments on two CPUs (benchmarks/plan_time.py)."""
-CONNECT_S, ARM_S = 0.16, 0.03
-"""What each host that is far adds to an experiment, and to each phase: connecting to 30 took 4.7 s, arming them about 1 s."""
+CONNECT_S, ATTEND_S, ARM_S = 0.16, 0.15, 0.15
+"""What each far host adds to an experiment, to each trial (facts, mounts) and to each phase (looks, arming, clocks, drain).
+Connecting to 30 took 4.7 s. A trial of five phases took 17 s with one host and 120 s with 30, on two busy CPUs where a trial
+without far hosts took four times its guess."""
 REPEATED = 1.2
 """Runs that noise spoils are repeated; the repeats take at most half as long as the first runs."""
 UNKNOWN_CVS = (0.01, 0.03, 0.10)
@@ -135,6 +137,7 @@ def trial_s(experiment: Experiment, levels: Mapping[str, Value]) -> float:
     knobs = {} if spec is None else changed(spec, levels)
     pace = LOCAL if spec is None else _throttled(knobs)
     total = TRIAL_S + (catalogue.find("targets", spec.kind).seconds(knobs)[1] if spec is not None else 0.0)
+    attending: set[str] = set()
     for workload in experiment.workloads:
         if levels.get("workload", workload.name) != workload.name:
             continue
@@ -142,9 +145,11 @@ def trial_s(experiment: Experiment, levels: Mapping[str, Value]) -> float:
         own = {**changed(workload, levels), "clients": experiment.clients(workload, levels)}
         order = Order(workload=workload.name, knobs=own, endpoints=(ANYWHERE,), seed=0)
         hosts = experiment.load_hosts(workload, levels)
-        phase_s = PHASE_S + ARM_S * len([name for name in hosts if name != LOCAL_HOST])
+        far = {name for name in hosts if name != LOCAL_HOST}
+        attending |= far
+        phase_s = PHASE_S + ARM_S * len(far)
         total += phase_s * len(plug.phases(order)) + plug.seconds(own, replace(pace, cpus=pace.cpus * len(hosts)))
-    return total
+    return total + ATTEND_S * len(attending)
 
 
 def guesses_s(experiment: Experiment, trials: Collection[Trial]) -> dict[object, float]:

@@ -200,14 +200,23 @@ class Exchange:
 
     def _keep(self) -> None:
         """Renew the lease until the host is lost, then let go of the channel."""
-        step_s = self._lease_ns / RENEWALS / 1e9
-        while not self._over.wait(min(step_s, self._left_s())):
+        step_s, asked_ns = self._lease_ns / RENEWALS / 1e9, time.monotonic_ns()
+        while not self._over.wait(wait_s := min(step_s, self._left_s())):
+            slept_s = (time.monotonic_ns() - asked_ns) / 1e9 - wait_s
             if self._left_s() <= 0:
-                self.lose(f"nothing came from it for {self._lease_ns / 1e9:g} s")
+                self.lose(self._why_silent(slept_s))
                 break
+            asked_ns = time.monotonic_ns()
             with contextlib.suppress(OSError):
                 self._renew()
         self._channel.close()
+
+    def _why_silent(self, slept_s: float) -> str:
+        """Return why the lease ended: a process that was stopped itself has heard nothing from anybody."""
+        lease_s = self._lease_ns / 1e9
+        if slept_s >= lease_s / 2:
+            return f"Assay itself was stopped for {slept_s:.0f} s, and its lease of {lease_s:g} s ended"
+        return f"nothing came from it for {lease_s:g} s"
 
     def _left_s(self) -> float:
         return max(0.0, (self._heard_ns + self._lease_ns - time.monotonic_ns()) / 1e9)
