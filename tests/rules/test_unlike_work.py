@@ -5,7 +5,7 @@ from assay.records import Factor, Measure, Observations, OperationTotal
 from assay.rules.unlike_work import RULE
 from stage.noise_cases import comparison_case, phase, run
 from stage.rows import each
-from stage.said import FAIL, INVALIDATES, NOT_ASKED, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.said import FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
 
 SIZE = Factor(path="w.record_size", levels=("64 KiB", "1 MiB"))
 
@@ -17,10 +17,10 @@ def ran(count, size, **values):
     return run(of=dataclasses.replace(bare, operations=("write",), clients=(client,), values=values)), Observations()
 
 
-def judged(baseline, candidate, figure="ops_per_s", **more):
+def judged(baseline, candidate, figure="ops_per_s", factor=SIZE.path, **more):
     case = comparison_case("C08", SIZE, [ran(*baseline, **more)] * 2, [ran(*candidate, **more)] * 2)
     measure = Measure(workload=case.measure.workload, operation="write", figure=figure)
-    return RULE.check(dataclasses.replace(case, measure=measure))
+    return RULE.check(dataclasses.replace(case, measure=measure, comparison=dataclasses.replace(case.comparison, factor=factor)))
 
 
 def test_states():
@@ -38,6 +38,7 @@ def test_states():
         "a CPU share is one of the work that was done",
         (judged(small, fifth, "@local.cpu_share"), FAIL, INVALIDATES, "CPU shares at different work"),
         (judged((1600, 0), (320, 0), "server_cpu_share"), FAIL, INVALIDATES),
+        ("over the load it was asked for", judged(small, fifth, "@local.cpu_share", factor="hosts"), FAIL, NOTES),
         (judged(small, large, "@local.cpu_share"), PASS),
         "nothing counted leaves it open; without data there is no size",
         (judged(small, (0, 0)), UNVERIFIED),

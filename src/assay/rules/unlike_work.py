@@ -3,7 +3,8 @@
 The rule reads the bytes and the counts of each run, by Assay's engine or by the tool's report.
 - A rate of operations, or a cost per operation: the bytes of one operation differ by more than `matters`: invalid.
 - A latency of such operations: qualified.
-- A CPU share: the bytes (or the operations, where none move data) per second differ by more than `matters`: invalid.
+- A CPU share: the bytes (or the operations, where none move data) per second differ by more than `matters`: invalid. If the
+  factor is the number of hosts, clients or workers, it is a note: a share over the load was asked for.
 
 Amounts differ if the ranges of the arms' runs lie apart. It also judges arms whose factor is the work itself: 64 KiB against
 1 MiB has no rate of operations in common. Operations without data are n/a. C04 judges the amount of the whole work.
@@ -104,6 +105,11 @@ def size_finding(case: ComparisonCase, arms: list[list[float]], *, apart: bool) 
     )
 
 
+def is_load(case: ComparisonCase) -> bool:
+    """Whether the factor is how much works at once: a share that rises with the load is what was asked for."""
+    return case.comparison.factor.rpartition(".")[2] in measures.CONCURRENCY
+
+
 def share_finding(case: ComparisonCase, arms: list[list[float]], *, apart: bool) -> Finding:
     """A CPU share: the CPU time of the same work, where the arms did different work in a second."""
     first, second = (sum(arm) / len(arm) for arm in arms)
@@ -120,6 +126,7 @@ def share_finding(case: ComparisonCase, arms: list[list[float]], *, apart: bool)
         case,
         State.FAIL,
         f"CPU shares at different work: {rates}.{words}",
+        severity=Severity.NOTES if is_load(case) else Severity.INVALIDATES,
         observed={"baseline": first, "candidate": second},
         threshold={"apart_share": case.experiment.matters_share},
         relabel="CPU shares at different work",
