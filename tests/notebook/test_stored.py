@@ -10,7 +10,20 @@ from hypothesis import strategies as st
 from assay import plain
 from assay.errors import DamagedError
 from assay.notebook import files, stored
-from assay.records import Bound, Claim, Finding, Label, Nature, Severity, State, Verdict, VerdictState
+from assay.records import (
+    Bound,
+    Claim,
+    Direction,
+    Finding,
+    Label,
+    Nature,
+    Reading,
+    Rung,
+    Severity,
+    State,
+    Verdict,
+    VerdictState,
+)
 
 SUBJECTS = ("run:0001/1:spool.create.ops_per_s", 'run:0002/1:"a".b.c', "")
 MARKS = (stored.BEFORE, stored.AFTER, stored.BETWEEN, stored.OPEN, stored.NOBODY, *map(json.dumps, SUBJECTS))
@@ -88,3 +101,13 @@ def test_a_text_of_another_form_is_read_as_a_whole_and_what_does_not_fit_is_dama
 def finding():
     given = {"subject": SUBJECTS[0], "phase": "fill", "rule": "T01", "name": "client-page-cache", "part": "tier"}
     return Finding(**given, state=State.PASS, severity=Severity.NOTES, statement="nothing came from memory")
+
+
+def test_a_large_counter_among_many_small_ones_is_kept(tmp_path):
+    """DuckDB takes the type of a column from 1,000 of its values, unless it is asked for all."""
+    of = {"phase": "p", "rung": Rung.SYSCALL, "source": "s", "host": "h", "subject": "pid:1", "direction": Direction.READ}
+    small = Reading(**of, bytes=1, operations=None, from_ns=0, to_ns=1)
+    many = [*(small for _ in range(3000)), replace(small, bytes=2**62), *(small for _ in range(3000))]
+    with files.connect() as connection:
+        files.write_table(connection, many, files.READING_COLUMNS, tmp_path / "readings.parquet")
+        assert files.read_readings(connection, tmp_path / "readings.parquet") == tuple(many)

@@ -26,6 +26,8 @@ from assay.records import Direction, Histogram, Reading, Rung, Series, Span
 if TYPE_CHECKING:
     import duckdb
 
+ALL_VALUES = 2**31 - 1
+"""More rows than any table of ours."""
 READING_COLUMNS: Mapping[str, str] = {
     "phase": "VARCHAR",
     "rung": "VARCHAR",
@@ -264,7 +266,10 @@ def literal(path: Path) -> str:
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """Return a database in memory on one thread: a notebook's files are small, and the machine may be measuring."""
+    """Return a database in memory on one thread: a notebook's files are small, and the machine may be measuring.
+
+    It looks at all values before it takes a type for a column: by a sample of 1,000 a counter beyond 2^31 can come too late.
+    """
     import duckdb
 
-    return duckdb.connect(":memory:", config={"threads": 1})
+    return duckdb.connect(":memory:", config={"threads": 1, "pandas_analyze_sample": ALL_VALUES})
