@@ -107,7 +107,7 @@ def test_a_large_counter_among_many_small_ones_is_kept(tmp_path):
     """DuckDB takes the type of a column from 1,000 of its values, unless it is asked for all."""
     of = {"phase": "p", "rung": Rung.SYSCALL, "source": "s", "host": "h", "subject": "pid:1", "direction": Direction.READ}
     small = Reading(**of, bytes=1, operations=None, from_ns=0, to_ns=1)
-    many = [*(small for _ in range(3000)), replace(small, bytes=2**62), *(small for _ in range(3000))]
+    many = [*(small for _ in range(3001)), replace(small, bytes=2**62), *(small for _ in range(3001))]
     with files.connect() as connection:
         files.write_table(connection, many, files.READING_COLUMNS, tmp_path / "readings.parquet")
         assert files.read_readings(connection, tmp_path / "readings.parquet") == tuple(many)
