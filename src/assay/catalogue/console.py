@@ -51,6 +51,8 @@ MOST_LAYERS = 4
 """A quotation, a name, a time and a stream: nobody puts more before a line."""
 QUOTED = re.compile(r"=3D|=20$|^.{60,75}[^=]=$", re.MULTILINE)
 """What a mail in quoted-printable has for an equals sign, for a space at a line's end, and at the end of a line that goes on."""
+BARE = re.compile(r"=(?![0-9A-F]{2}|\s*$)", re.MULTILINE)
+"""An equals sign that such a mail has not: each of its own begins two digits of base 16, or ends a line."""
 EQUALS = "=3D"
 """The sign of such a mail that no tool prints: what has it is read as a mail only."""
 INDENT = " \t"
@@ -96,9 +98,10 @@ def plain(text: str) -> str:
 def readings(text: str) -> Iterator[str]:
     """Yield the plain text, then the text without what a mail or a log made of its lines, where there is such."""
     found = plain(text)
-    if EQUALS not in found:
+    is_mail = QUOTED.search(found) is not None and BARE.search(found) is None
+    if not is_mail or EQUALS not in found:
         yield found
-    if QUOTED.search(found):
+    if is_mail:
         import quopri
 
         found = quopri.decodestring(found.encode()).decode("utf-8", "replace")
