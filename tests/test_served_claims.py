@@ -1,5 +1,7 @@
 """Claims on targets with a server, judged for real: what an ignored flush is worth, and that no server is its own neighbour."""
 
+import re
+
 import pytest
 
 from assay.experiment import read
@@ -39,6 +41,7 @@ SERVERS = {
     "moosefs": ('kind = "moosefs"\n', ("mfsmaster", "mfschunkserver", "mfsmount"), ("mfsmaster", "mfschunkserver", "mfsmount")),
 }
 """Target -> its table, the commands of its processes as the kernel names them, and the programs that it needs."""
+TRIES = 3
 MEMORY = ("", 'server.memory = "2 GiB"\n')
 """Without a group, and in a group of its own."""
 CASES = [
@@ -75,8 +78,13 @@ def test_no_server_and_no_client_of_it_is_a_neighbour(server, memory, repeats, t
     if server == "iscsi" and iscsi.no_driver(HOST):
         pytest.skip("not here: QEMU's driver for iSCSI (qemu-block-extra)")
     table, commands, _ = SERVERS[server]
-    for run, found in judged(table + memory, tmp_path, repeats):
-        assert run.outcome is Outcome.FINISHED, run.error
-        named = " ".join((found["N03"].statement, *found["N03"].evidence)).replace(",", " ").replace("(", " ").replace(":", " ")
-        assert not set(commands) & set(named.split()), found["N03"]
-        assert found["N03"].state is not State.NOT_APPLICABLE
+    for number in range(TRIES):  # another test may have the same programs at work: these are neighbours
+        accused = []
+        for run, found in judged(table + memory, tmp_path / str(number), repeats):
+            assert run.outcome is Outcome.FINISHED, run.error
+            assert found["N03"].state is not State.NOT_APPLICABLE
+            named = re.findall(r"[\w-]+", " ".join((found["N03"].statement, *found["N03"].evidence)))
+            accused += [found["N03"]] if set(commands) & set(named) else []
+        if not accused:
+            return
+    assert not accused
