@@ -57,7 +57,8 @@ def test_results_of_two_tools_are_two_arms_and_unverified(bench):
     assert "elbencho" in done.stdout
     assert "Not compared, since not every result tells it: write." in done.stdout
     found = rows(bench, "SELECT measure, state, value FROM verdicts WHERE run IS NOT NULL ORDER BY ALL")
-    assert {row["state"] for row in found if row["value"] is not None} == {"UNVERIFIED"}
+    assert {row["state"] for row in found if row["value"] is not None} == {"UNVERIFIED", "INVALID"}
+    assert "W01 too-short: The tool timed 1 ms by a clock" in bench.run("show", "0002/1").stdout, "elbencho's time is one tick"
     shown = bench.run("show", "0001/1").stdout
     assert "Nobody watched the run: the figures were imported from result.json." in shown
     compared = json.loads(bench.run("compare", "--json").stdout)

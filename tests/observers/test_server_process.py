@@ -223,7 +223,7 @@ def test_the_cpu_time_of_servers_of_each_kind_is_that_of_the_kernels_account(tmp
         time.sleep(0.01)
     group.rmdir()
     found = the_series(OBSERVER.parse("h", "p", seen, subject), "run_ns", "server").value[-1]
-    assert found == pytest.approx(used[-1] - used[0], rel=0.03), f"{found / (used[-1] - used[0]):.3f} times"
+    assert found == pytest.approx(used[-1] - used[0], rel=0.05), f"{found / (used[-1] - used[0]):.3f} times"
 
 
 SERVER = """

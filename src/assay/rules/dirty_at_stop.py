@@ -6,7 +6,7 @@ Then the lab times a syncfs: the drain. The durable rate lies between (W - dirty
 - A claim of stable media, or of the device for a write, is charged the drain: the figure is W / (T + drain). Dirty data are
   a note.
 - A figure that an external tool prints is invalid if dirty data make the drain change it by what matters. Its rate is that of
-  the page cache. If nothing was dirty, and no device was flushed in the clock, it is bounded.
+  the page cache. If nothing was dirty, and no flush is known to have come last, it is bounded.
 - The same claim without a timed drain is invalid if more than `dirty_share` was dirty.
 - Other claims: a note with the share in memory.
 
@@ -141,16 +141,20 @@ def unflushed(case: TrialCase, figure: Figure, observed: Figures) -> Finding:
     assert figure.raw is not None
     low, high = sorted((figure.raw, figure.value))
     drain = measures.with_unit(case.phase.drain_ns or 0, Unit.NANOSECONDS)
+    is_flushed = ladder.flushed_in_clock(case.phase, case.observations)
+    flushes = (
+        "a flush was seen inside its clock, but not whether it came last" if is_flushed else "flushed nothing inside its clock"
+    )
+    said = f"The command prints {in_unit(figure.raw, figure)}{';' if is_flushed else ' and'} {flushes}"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The command prints {in_unit(figure.raw, figure)} and flushed nothing inside its clock; with the drain of {drain} it is"
-        f" {in_unit(figure.value, figure)}.",
+        f"{said}; with the drain of {drain} it is {in_unit(figure.value, figure)}.",
         severity=Severity.QUALIFIES,
         observed=observed,
         bound=Bound(low=low, high=high, unit=figure.unit),
-        relabel="writes without a flush of the command's own",
+        relabel="writes whose last flush nobody saw" if is_flushed else "writes without a flush of the command's own",
         detail=f"{drain} until they were on the device",
         advice=FLUSH,
         evidence=("drain: syncfs",),
