@@ -133,8 +133,8 @@ def failed(verdict):
 
 
 def others_do(rule):
-    """Whether other work on this machine may do that to a run: noise, and processors that make workers wait."""
-    return rule[0] == "N" or rule in ("W07", "L07")
+    """Whether other work on this machine may do that to a run: noise, processors that make workers wait, and layers in the wrong order by it."""
+    return rule[0] == "N" or rule in ("W07", "L07", "L08")
 
 
 @pytest.mark.root
