@@ -133,7 +133,7 @@ def failed(verdict):
 
 
 def others_do(rule):
-    """Whether other work on this machine may do that to a run: noise, processors that make workers wait, and layers in the wrong order by it."""
+    """Whether other work on this machine may do that to a run: noise, workers that wait, and an order that it turned."""
     return rule[0] == "N" or rule in ("W07", "L07", "L08")
 
 
