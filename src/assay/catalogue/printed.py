@@ -64,6 +64,7 @@ class ParsedNumber:
         return ParsedNumber(value=self.value * size, half=self.half * size)
 
 
+TIMED = (".bytes_per_s", ".elapsed_ns")
 Figure = tuple[str, ParsedNumber]
 """OPERATION.FIGURE and its number."""
 Figures = Callable[[str], Iterable[Figure]]
@@ -214,6 +215,11 @@ def latencies(names: Mapping[str, str], found: Mapping[str, str], unit: float) -
     """Yield the figures of latency among values by the tool's names for them; 0 is below what the tool tells."""
     read = ((figure, number(found[name], unit)) for name, figure in names.items() if name in found)
     yield from ((figure, latency) for figure, latency in read if latency.value)
+
+
+def open_digits(resolution: Mapping[str, float]) -> dict[str, float]:
+    """Return what the last digits of rates and times leave open, for those who hold them against each other (E05)."""
+    return {f"{name}_half": half for name, half in resolution.items() if name.endswith(TIMED) and half}
 
 
 def first_match(rows: Iterable[str], form: re.Pattern[str]) -> re.Match[str] | None:

@@ -1,7 +1,7 @@
 """The rate of an external tool over time, by the counters of this host that saw its bytes pass.
 
-A tool prints one mean. What it reads passes the counters of its process, what it writes those of the device, all other bytes
-the interfaces of the host or its loopback.
+A tool prints one mean. What it reads passes the counters of its process, or those of the device where its children read. What it
+writes passes those of the device, all other bytes the interfaces of the host or its loopback.
 Each part of the time has the part of the figure that its bytes are of all. The counters of the host count other programs, too:
 where they saw much more or less than the tool reports, they tell nothing of it.
 """
@@ -35,7 +35,8 @@ class Course:
 
 def course_of_tool(phase: Phase, observations: Observations, operation: str, least_parts: int) -> Course | None:
     """The course of one operation; None where fewer samples than parts saw it."""
-    every = list(counters(phase, observations, phase.directions.get(operation)))
+    known = counters(phase, observations, phase.directions.get(operation))
+    every = [one for one in known if one.value and one.value[-1] > one.value[0]]  # a shell beside the tool may live for one look
     if not every:
         return None
     samples = min(sum(phase.start_ns <= at_ns <= phase.end_ns for at_ns in one.at_ns) for one in every)
@@ -59,13 +60,15 @@ def busy(parts: Sequence[float]) -> tuple[float, ...]:
 
 def counters(phase: Phase, observations: Observations, direction: Direction | None) -> Iterator[Series]:
     """The counters that bytes of this direction pass."""
-    if direction is Direction.READ:
-        yield from observations.over_time(phase.name, "process", "read_bytes")
+    own = [*observations.over_time(phase.name, "process", "read_bytes")]
+    if direction is Direction.READ and any(any(one.value[: len(one.value) // 2]) for one in own):
+        yield from own
         return
-    if direction is Direction.WRITE:  # what a process dirties goes as fast as memory at first
-        device = ladder.highest_device(phase, observations, Direction.WRITE)
+    if direction in (Direction.READ, Direction.WRITE):
+        # What a process dirties goes as fast as memory at first, and what its children read is counted when they have ended.
+        device = ladder.highest_device(phase, observations, direction)
         for subject in device.subjects if device is not None else ():
-            yield from observations.over_time(phase.name, "block", "write_bytes", subject)
+            yield from observations.over_time(phase.name, "block", f"{direction}_bytes", subject)
         return
     elsewhere = [*observations.over_time(phase.name, *OTHER_NETWORK)]
     if direction is None or direction.of_storage or any(value for series in elsewhere for value in series.value):

@@ -40,11 +40,11 @@ def operations(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
-    """Yield the results, without progress lines: one after each two record lines; several calls may be interleaved.
+    """Yield the last result, without progress lines: one comes after each two record lines; several calls may be interleaved.
 
     Records without a result belong to a call of unknown rate and are refused.
     """
-    fails = printed.first_match(printed.lines(text), FAILED) is not None
+    last: list[printed.Figure] = []
     records, failed, after = 0, False, False
     for line in printed.lines(text):
         records += bool(RECORDS.fullmatch(line))
@@ -53,12 +53,13 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         after = not match and (after or bool(line.strip()))
         if match and records:
             records -= min(records, 2)
-            yield from _copy_figures(match, base)
-            if fails:
-                yield from printed.both_sides(errors=printed.exact(float(failed)), attempts=printed.exact(1.0))
+            last = [*_copy_figures(match, base)]
+            if failed:
+                last += printed.both_sides(errors=printed.exact(1.0), attempts=printed.exact(1.0))
             failed = False
     if records and after:
         raise ValueError("line with bytes copied, after the records")
+    yield from last
 
 
 def _copy_figures(match: re.Match[str], base: int) -> Iterator[printed.Figure]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from assay.catalogue import printed
 from assay.evidence import ladder
 from assay.evidence.reports import reported_readings
 from assay.evidence.rungs import DEVICES
@@ -140,7 +141,7 @@ def external(
     wanted = measures(values, {name: (way, name in judged) for name, way in directions.items()}, (tier, claim))
     experiment = experiment_of(watched, reported, wanted, counted=are_counted(watched, fed=fed))
     parts = reported.parts if reported and reported.are_observed and not in_turn(reported.parts) else ()
-    beside = {**printed(reported), **reported.timed} if reported else {}
+    beside = {**printed.open_digits(reported.resolution), **reported.timed} if reported else {}
     phase = phase_of(watched, (values | beside, directions), parts)
     run = Run(
         trial=Trial(id=1, experiment="", levels={}, replicate=1, block=1, sitting=0, position=1, seed=1),
@@ -163,12 +164,6 @@ def external(
         on_network=may_cross_network(watched, phase),
         by_default=default[0] if default else reported.tool.partition("_")[0] if reported and tier and claim is None else None,
     )
-
-
-def printed(reported: Reported) -> dict[str, float]:
-    """Return what the last digits of rates and times leave open, for those who hold them against each other."""
-    held = (".bytes_per_s", ".elapsed_ns")
-    return {f"{name}_half": half for name, half in reported.resolution.items() if name.endswith(held) and half}
 
 
 def experiment_of(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...], *, counted: bool) -> Experiment:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from assay import catalogue
-from assay.catalogue import Parser, console
+from assay.catalogue import Parser, console, printed
 from assay.errors import EvidenceError
 from assay.evidence.reports import reported_readings
 from assay.evidence.sources import WATCH
@@ -32,7 +32,6 @@ from assay.records import (
     StopRule,
     Trial,
 )
-from assay.watch.as_run import printed
 from assay.watch.claims import FIGURES, WORKLOAD, claimed, default_claim, direction_of, fitting, operations
 from assay.watch.reports import PHASE, Reported
 
@@ -358,7 +357,7 @@ def run(result: ImportedResult, trial: Trial) -> Run:
 
 def figures(reported: Reported) -> dict[str, float]:
     """Return the figures, with what their last digits leave open."""
-    return {**reported.values, **printed(reported)}
+    return {**reported.values, **printed.open_digits(reported.resolution)}
 
 
 def client(elapsed_ns: int) -> Client:

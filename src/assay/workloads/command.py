@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from assay import catalogue
-from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
+from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload, printed
 from assay.errors import EvidenceError, refuse
 from assay.machine.external_commands import substitute, unknown_placeholders
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, PhasePlan, Value
@@ -177,13 +177,14 @@ def parse(knobs: Mapping[str, Value], stdout: str, elapsed_ns: int) -> Mapping[s
         return {f"{name}.elapsed_ns": float(elapsed_ns) for name in operations(knobs)}
     if how == "regex":
         return dict.fromkeys((f"{name}.{figure}" for name, figure in operations(knobs).items()), _matched(knobs, stdout))
-    found = catalogue.find("parsers", how).parse(stdout)
+    parser = catalogue.find("parsers", how)
+    found = parser.parse(stdout)
     lacking = [name for name in operations(knobs) if not any(key.startswith(f"{name}.") for key in found)]
     if lacking:
         raise EvidenceError(
             f"found {', '.join(sorted(found)) or 'nothing'} in the output; expected figures of {', '.join(lacking)}"
         )
-    return found
+    return {**found, **printed.open_digits(parser.resolution(stdout))}
 
 
 def _matched(knobs: Mapping[str, Value], stdout: str) -> float:
