@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from assay.evidence import ladder
-from assay.records import Direction, Observations, Phase, Rung
+from assay.records import Direction, Observations, Phase
 
 PENDING = ("read_ticks", "write_ticks", "flush_ticks")
 """The time of each request from start to end, added up: no less than the time in which there was one."""
 BUSY = "io_ticks"
 """The time in which there was one, in ticks of the kernel: too much where requests are short."""
 TICK_NS = 1_000_000
+"""The kernel counts the time of requests in ms."""
 
 
 def idle_share(phase: Phase, observations: Observations, direction: Direction) -> tuple[str, float] | None:
@@ -17,14 +18,7 @@ def idle_share(phase: Phase, observations: Observations, direction: Direction) -
 
     None where it was not counted. What others ask of it makes it busier, so the share is the least in their presence, too.
     """
-    step = next(
-        (
-            found
-            for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
-            if (found := ladder.passed(phase, observations, rung, direction))
-        ),
-        None,
-    )
+    step = ladder.highest_device(phase, observations, direction)
     from_ns, to_ns = phase.start_ns, phase.end_ns + (phase.drain_ns or 0)
     if step is None or len(step.subjects) != 1 or to_ns <= from_ns:
         return None

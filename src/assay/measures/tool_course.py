@@ -44,7 +44,8 @@ def course_of_tool(phase: Phase, observations: Observations, operation: str, lea
     if count < least_parts or phase.end_ns <= phase.start_ns:
         return None
     times = [phase.start_ns + (phase.end_ns - phase.start_ns) * part // count for part in range(count + 1)]
-    done = [sum(at(list(zip(one.at_ns, one.value, strict=True)), when) for one in every) for when in times]
+    curves = [list(zip(one.at_ns, one.value, strict=True)) for one in every]
+    done = [sum(at(curve, when) for curve in curves) for when in times]
     parts = busy([after - before for before, after in pairwise(done)])
     each_s = (phase.end_ns - phase.start_ns) / count / 1e9
     seen = done[-1] - done[0]

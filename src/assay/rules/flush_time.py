@@ -15,14 +15,13 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Direction, Durability, Finding, Rung, Scope, Series, Severity, State
+from assay.evidence.device_idle import TICK_NS
+from assay.records import Direction, Durability, Finding, Scope, Series, Severity, State
 from assay.rulekit.findings import found
 from assay.units import Unit
 
 FLUSHES = ("fsync", "fdatasync", "sync")
 """What parsers call the operations that flush."""
-TICK_NS = 1_000_000
-"""The kernel counts the time of flushes in ms."""
 
 
 def applies(case: TrialCase) -> str | None:
@@ -69,14 +68,7 @@ def check(case: TrialCase) -> Finding:
 
 def flushing(case: TrialCase) -> tuple[Series, Series] | None:
     """Time and count of the flushes of the device that the file system is on; None where nobody counted them."""
-    step = next(
-        (
-            found
-            for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
-            if (found := ladder.passed(case.phase, case.observations, rung, Direction.FLUSH))
-        ),
-        None,
-    )
+    step = ladder.highest_device(case.phase, case.observations, Direction.FLUSH)
     if step is None:
         return None
     subject = step.subjects[0]
