@@ -161,6 +161,18 @@ def test_a_cell_says_how_many_clean_runs_it_rests_on_and_excluded_ones_are_shown
     assert all((cell.estimate.n, cell.unfiltered) == (5, None) for cell in cells(asked, plan, most, no_evidence))
 
 
+@each("disturbed n", (range(2), (8, 10)), (range(4), (10, 10)), (range(5), (10, 10)))
+def test_noisy_runs_are_set_aside_only_where_every_sitting_keeps_enough(disturbed, n):
+    asked, plan, runs = experiment_of(lambda t, _: 100.0 + t.block)
+    again = tuple(
+        replace(one, run=replace(one.run, trial=replace(one.run.trial, id=one.run.trial.id + 100, sitting=1))) for one in runs
+    )
+    marked = tuple(made.disturbed(one) if one.run.trial.block in disturbed else one for one in again)
+    left, every = n
+    for cell in cells(asked, plan, (*runs, *marked), no_evidence):
+        assert (cell.estimate.n, len(cell.values) + len(cell.excluded)) == (left, every)
+
+
 @each("noisy pairs", ((), 5), ((1,), 4), ((1, 3), 3), ((0, 1, 3), 5))
 def test_a_pair_that_noise_disturbed_counts_only_where_too_few_are_clean(noisy, pairs):
     asked, plan, runs = experiment_of(lambda t, _: 100.0 * (1.2 if t.levels["target"] == "xfs" else 1) * (1 + t.block / 100))

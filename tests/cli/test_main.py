@@ -4,10 +4,13 @@ import errno
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
+import duckdb
 import pytest
 import typer
 
@@ -111,6 +114,17 @@ def test_what_the_system_refuses_is_told_in_words(capsys, subtests):
                 finish(deed)
             assert ended.value.exit_code == 1
             assert capsys.readouterr().err.startswith(f"assay: {told}")
+
+
+def test_an_interrupt_is_one_also_where_the_database_makes_an_error_of_it():
+    def query():
+        with duckdb.connect() as connection:
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+            connection.execute("SELECT count(*) FROM range(100000000000) a WHERE hash(a.range) = 7")
+
+    with pytest.raises(typer.Exit) as ended:
+        finish(query)
+    assert ended.value.exit_code == 130
 
 
 def test_a_reader_that_has_enough_is_no_mistake(bench):

@@ -1,8 +1,14 @@
-"""When a run that noise spoiled is done again: only if a repeat can mend it, and while there is time."""
+"""When a run that noise spoiled is done again: only if a repeat can mend it, and while there is time. What has ended is kept."""
 
+import os
+import signal
 from dataclasses import replace
 
-from assay.laboratory.campaign import RepeatBudget, spoiled_by_noise, spoilers
+import pytest
+
+from assay.laboratory.campaign import Campaign, RepeatBudget, attempted, spoiled_by_noise, spoilers
+from assay.notebook import read
+from assay.notebook.store import Store
 from assay.records import Outcome, Severity, State
 from stage import notebook_records as made
 from stage.rows import each
@@ -41,3 +47,20 @@ def test_only_what_a_repeat_can_mend_is_repeated():
 def test_a_partial_run_of_which_a_client_waited_for_a_cpu_is_repeated(outcome, late, again):
     run = made.run(made.plan(made.experiment(), 1).trials[0], outcome=outcome)
     assert bool(spoilers(replace(run, started_late=late), ())) is again
+
+
+class Ended:
+    """A runner whose trial has ended, and somebody who then presses Ctrl-C while it is being kept."""
+
+    def run(self, trial, attempt, _):
+        os.kill(os.getpid(), signal.SIGINT)
+        return replace(made.run(trial), attempt=attempt), made.observations()
+
+
+def test_a_run_that_has_ended_is_kept_before_an_interrupt_ends_the_schedule(tmp_path):
+    asked = made.experiment()
+    with Store.create(tmp_path, asked, made.plan(asked), "") as store:
+        campaign = Campaign(store=store, on_progress=lambda news: None)
+        with pytest.raises(KeyboardInterrupt):
+            attempted(campaign, Ended(), store.plan.trials[0], 1)
+        assert [run.outcome for run in read.runs(store.folder)] == [Outcome.FINISHED]

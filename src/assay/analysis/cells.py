@@ -10,6 +10,7 @@ that are left of others are no sample: what made those INVALID could have struck
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
@@ -109,10 +110,18 @@ def count(runs: Sequence[Judged], measure: Measure, load: Load) -> Count:
             excluded[judged.id] = why
         elif noise := why_noisy(judged.verdicts.get(measure.name)):
             noisy[judged.id] = noise
-    if enough_clean(len(values) - len(noisy), len(values)):
+    if enough_clean_everywhere([one for one in runs if one.id in values], noisy):
         left_out |= {run: values.pop(run) for run in noisy}
         excluded |= noisy
     return Count(values=values, left_out=left_out, excluded=excluded)
+
+
+def enough_clean_everywhere(runs: Iterable[Judged], noisy: Mapping[str, Exclusion]) -> bool:
+    """Whether every sitting has enough undisturbed runs: one that keeps a single run shows no drift."""
+    sittings: dict[int, list[bool]] = defaultdict(list)
+    for judged in runs:
+        sittings[judged.run.trial.sitting].append(judged.id not in noisy)
+    return bool(sittings) and all(enough_clean(sum(clean), len(clean)) for clean in sittings.values())
 
 
 def enough_clean(clean: int, every: int) -> bool:

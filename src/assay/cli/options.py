@@ -8,6 +8,7 @@ TAINTED or INVALID verdict (--gate=strict: UNVERIFIED too); 4 with --gate for an
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -56,6 +57,8 @@ class ExportFormat(StrEnum):
 
 
 INTERRUPTED = 130
+QUERY_INTERRUPTED = re.compile(r"^Query interrupted|\bKeyboardInterrupt\b")
+"""What DuckDB makes of an interrupt that comes while it works for us: an error of its own."""
 LAB = "--lab"
 NOTEBOOK = Path("lab")
 """The notebook where none is named."""
@@ -183,5 +186,9 @@ def finish(call: Callable[[], int]) -> NoReturn:
         say(f"assay: {unwritten(error) if error.filename == OUTPUT else text}", sys.stderr)
         status = AssayError.exit_status
     except KeyboardInterrupt:
+        status = INTERRUPTED
+    except RuntimeError as error:
+        if not QUERY_INTERRUPTED.search(str(error)):
+            raise
         status = INTERRUPTED
     raise typer.Exit(status)

@@ -21,6 +21,7 @@ from assay.notebook.store import Store
 from assay.records import Observations, Outcome, Precision, Run, Trial, Verdict
 from assay.terminal.output import say
 from assay.trial.attempt import OnProgress
+from assay.trial.interrupts import Interrupts
 from assay.trial.runner import TrialRunner
 
 SECTOR_BYTES = 512
@@ -187,8 +188,9 @@ def execute(campaign: Campaign, runner: TrialRunner, trial: Trial, patience: Rep
 
 def attempted(campaign: Campaign, runner: TrialRunner, trial: Trial, attempt: int) -> tuple[Run, tuple[Verdict, ...]]:
     """One attempt at a trial, kept, with what the audit says of it. Raises KeyboardInterrupt where it was interrupted."""
-    run, observations = runner.run(trial, attempt, campaign.hear)
-    verdicts = keep(campaign, run, observations)
+    with Interrupts() as interrupts, interrupts.shielded():  # the runner has its own: what has ended is kept first
+        run, observations = runner.run(trial, attempt, campaign.hear)
+        verdicts = keep(campaign, run, observations)
     if run.outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
     return run, verdicts
