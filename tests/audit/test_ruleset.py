@@ -80,6 +80,7 @@ def reworded(text):
     return re.sub(r'(?<=")[A-Z][a-z]+ [a-z ]+\.(?=")', lambda found: found[0].upper(), text)
 
 
+@pytest.mark.slow
 def test_other_words_in_the_package_judge_no_notebook_again(tmp_path, monkeypatch):
     files = [(path.name, path.read_text()) for path in ruleset.judging(Path(assay.__file__).parent)]
     other = [(name, reworded(text) if name.endswith(".py") else text) for name, text in files]

@@ -5,6 +5,8 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+
 from assay.notebook import index, read, sql
 from assay.notebook.store import Store
 from stage import notebook_records as made
@@ -12,6 +14,8 @@ from stage import notebook_records as made
 READER = """
 import sys
 from pathlib import Path
+
+import pytest
 from assay.notebook import index, read, sql, tables
 folder, seen = Path(sys.argv[1]), 0
 print("ready", flush=True)
@@ -28,6 +32,7 @@ print("done", flush=True)
 """
 
 
+@pytest.mark.slow
 def test_readers_in_other_processes_and_in_this_one(tmp_path):
     asked = made.experiment()
     with Store.create(tmp_path / "lab", asked, made.plan(asked, blocks=10), made.TEXT) as kept:

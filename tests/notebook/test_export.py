@@ -64,6 +64,7 @@ def exported(lab, tmp_path_factory):
     return {form: (folder, export.export(sql.kept(lab), form, folder)) for form, folder in folders.items()}
 
 
+@pytest.mark.slow
 def test_every_table_reads_back_as_sql_tells_it(lab, exported, subtests):
     for form, (folder, done) in exported.items():
         kept_as = {Format.CSV: as_csv, Format.SQLITE: as_sqlite}.get(form, lambda value: value)

@@ -53,6 +53,7 @@ def test_a_truncated_or_missing_file_costs_its_trial_only(copy, subtests):
         path.write_bytes(data)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(FILES[:2] + FILES[3:]), where=st.floats(0, 1, exclude_max=True), mask=st.integers(1, 255))
 def test_any_changed_byte_is_found(copy, name, where, mask):

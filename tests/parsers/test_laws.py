@@ -150,6 +150,7 @@ def test_what_another_program_says_meanwhile_changes_no_figure(parser, data):
     assert {key: value for key, value in found.items() if whole.get(key) != value} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
 def test_hostile_repetition_ends_soon(parser):
     """Regular expressions that run away take minutes for this; the bound is generous for slow machines."""

@@ -8,6 +8,8 @@ import math
 import random
 import re
 
+import pytest
+
 from assay.catalogue import console
 from assay.errors import EvidenceError
 from assay.measures import FIGURES
@@ -113,6 +115,7 @@ def computed():
     return found
 
 
+@pytest.mark.slow
 @few_and_many("inputs", 300, 20_000)
 def test_damaged_results_have_figures_of_their_text_or_are_refused(inputs):
     of_several = computed()

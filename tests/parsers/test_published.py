@@ -84,6 +84,7 @@ def before(prefix, text):
     return "".join(f"{prefix}{line}\n" for line in text.rstrip("\n").split("\n")).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @few_and_many("every", 3, 1)
 def test_what_happened_to_a_text_on_its_way_changes_no_figure(way, every):

@@ -186,6 +186,7 @@ def stripped(case):
             yield f"{what} of one arm", replace(case, candidate=bare["candidate"])
 
 
+@pytest.mark.slow
 def test_what_was_not_seen_never_passes(cases):
     """Where a rule fails, taking evidence away makes it unverified, not asked, or another failure."""
     passed = {
