@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help build clients servers quick fast test check long bench mutants docs dist tools clean \
-  format lint format-check types stubs contracts rust-format rust-format-check clippy rust-tests units all-units ready
+  format lint format-check types stubs contracts rust-format rust-format-check clippy rust-tests units collected all-units ready
 
 UV := .build/uv/bin/uv
 BIN := .venv/bin
@@ -102,7 +102,11 @@ contracts: .build/dev.stamp
 units: .build/dev.stamp | $(FORMATTED)
 	$(STEP) units $(BIN)/pytest -q -n 2 --dist worksteal --hypothesis-profile few -m 'not root and not slow and not alone' $(UNITS)
 
-all-units: .build/dev.stamp $(BUNDLE)
+# What pytest makes of the tests' own code is made once and kept: else in a new clone each worker makes all of it.
+collected: .build/dev.stamp $(BUNDLE)
+	$(STEP) collected $(BIN)/pytest -q --collect-only tests
+
+all-units: .build/dev.stamp $(BUNDLE) collected
 	$(STEP) units env ASSAY_SKIPPED=.build/skipped $(BIN)/pytest -q -n 2 --dist worksteal -m 'not alone' $(UNITS)
 
 rust-format:
