@@ -119,7 +119,7 @@ clippy:
 	$(STEP) clippy env -u MAKEFLAGS cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
 
 rust-tests:
-	$(STEP) rust-tests env -u MAKEFLAGS sh -c 'cargo test --locked --workspace --exclude assay-dissect --quiet && cargo test --release --locked -p assay-dissect --quiet'
+	$(STEP) rust-tests env -u MAKEFLAGS cargo test --locked --workspace --quiet
 
 long: ready ## what takes hours: kill matrices, simulations, soaks (goes on where it was ended; writes benchmarks/LONG.md)
 	$(BIN)/python benchmarks/long.py
