@@ -172,9 +172,13 @@ def last_of_several(parser: Parser, text: str) -> Reported | None:
 
 def read_by(parser: Parser, text: str) -> Reported:
     """Return what a parser reads of a text. Raises EvidenceError."""
-    if not (values := parser.parse(text)):
-        raise EvidenceError("found no figure; expected the result of a run that has ended")
-    return Reported(tool=parser.name, values=values, resolution=parser.resolution(text), tier=parser.tier(called(parser)))
+    found = parser.read(text)
+    return Reported(
+        tool=parser.name,
+        values={key: number.value for key, number in found.items()},
+        resolution={key: number.half for key, number in found.items()},
+        tier=parser.tier(called(parser)),
+    )
 
 
 def best_of(found: Sequence[Reported]) -> Reported:

@@ -244,11 +244,12 @@ def read(parser: Parser, mine: Sequence[tuple[str, ...]], output: tuple[str, Wat
     if len(each) > 1 or len(mine) > 1:
         return of_several(parser, mine, (each, lived, watched))
     wanted = frozenset(parser.operations(mine[0]))
-    values = several.chosen(parser.parse(text), wanted)
+    numbers = parser.read(text)
+    values = several.chosen({key: number.value for key, number in numbers.items()}, wanted)
     return Reported(
         tool=parser.name,
         values=values,
-        resolution=several.chosen(parser.resolution(text), wanted),
+        resolution=several.chosen({key: number.half for key, number in numbers.items()}, wanted),
         timed=timed(parser, mine[0], values),
         tier=parser.tier(mine[0]),
     )
