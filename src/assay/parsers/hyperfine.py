@@ -15,7 +15,7 @@ from assay.catalogue import Parser, printed
 EXPECTED = "the output of hyperfine (Benchmark 1, Time (mean ± σ)), or its --export-json"
 BEGUN = re.compile(r"Benchmark #?1: .{1,2000}")
 BENCHMARK = re.compile(r"Benchmark \S{1,7}: .{1,2000}")
-TIME = re.compile(r"\s+Time \((?:mean ± σ|abs ≡)\):\s+([\d.]{1,20}) (ms|s|µs|us|min)\s.{0,200}")
+TIME = re.compile(r"\s*Time \((?:mean ± σ|abs ≡)\):\s+([\d.]{1,20}) (ms|s|µs|us|min)\s.{0,200}")
 MEDIAN = re.compile(r'\s*"median": [\d.e-]{1,30},\s*')
 FAILED = "Ignoring non-zero exit code"
 UNITS = {**printed.TIMES, "min": 60 * printed.SECOND}

@@ -17,16 +17,16 @@ from assay.catalogue import Parser, printed
 
 EXPECTED = "the report of redis-benchmark, its lines with -q, or its rows with --csv"
 HEAD = re.compile(r"====== (.{1,80}?) ======\s*")
-COMPLETED = re.compile(r"\s+(\d{1,18}) requests completed in ([\d.]{1,20}) seconds\s*")
+COMPLETED = re.compile(r"\s*(\d{1,18}) requests completed in ([\d.]{1,20}) seconds\s*")
 RATE = r"([\d.]{1,20}|inf)"
-SUMMARY = re.compile(rf"\s+throughput summary: {RATE} requests per second")
+SUMMARY = re.compile(rf"\s*throughput summary: {RATE} requests per second")
 RATE_6_0 = re.compile(rf"{RATE} requests per second\s*")
 CSV_6_0 = re.compile(rf'"([^"]{{1,80}})","{RATE}"')
 PREPARATION = re.compile(r"\(needed to benchmark .{1,40}\)")
 PREPARED = " prepared"
 """What marks the name of such a test."""
-LATENCIES = re.compile(r"\s+avg\s+min\s+p50\s+p95\s+p99\s+max\s*")
-VALUES = re.compile(r"\s+([\d.]{1,20})" + r"\s+([\d.]{1,20})" * 5 + r"\s*")
+LATENCIES = re.compile(r"\s*avg\s+min\s+p50\s+p95\s+p99\s+max\s*")
+VALUES = re.compile(r"\s*([\d.]{1,20})" + r"\s+([\d.]{1,20})" * 5 + r"\s*")
 QUIET = re.compile(rf"\s{{0,4}}(\S.{{0,80}}?): {RATE} requests per second(?:, p50=([\d.]{{1,20}}) msec)?\s*")
 CLOCK_NS = 1_000_000
 INFINITE = "inf"
