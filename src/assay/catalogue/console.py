@@ -137,8 +137,9 @@ def readings(text: str) -> Iterator[str]:
 
 
 def notes(text: str) -> Iterator[str]:
-    """Yield the plain text without what people put around its lines, for a text that is no result as it stands."""
-    yield (found := MARK.sub("", plain(text)))
+    """Yield the barest text without what people put around its lines, for a text that is no result as it stands."""
+    *_, barest = readings(text)
+    yield (found := MARK.sub("", barest))
     yield MARK.sub("", REMARK.sub("", found))
 
 

@@ -79,7 +79,7 @@ def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, 
 def _failed(job: Row) -> int:
     """Return the failed operations of a job: all, at least one, where it ended with an error."""
     done = sum(_whole(job[side].get("total_ios", 0)) for side in SIDES if side in job)
-    return (max(1, done) if _whole(job["error"]) else 0) + _whole(job.get("total_err", 0))
+    return (max(1, done) if _whole(job.get("error", 0)) else 0) + _whole(job.get("total_err", 0))
 
 
 def _in_bytes_and_ns(row: Row) -> Row:

@@ -241,7 +241,7 @@ def by_parser(watched: Watched) -> Reported | None:
 def as_notes(texts: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield the texts, then without what a note puts around their lines."""
     yield texts
-    yield [note for text in texts for note in console.notes(text)]
+    yield from zip(*(console.notes(text) for text in texts), strict=True)
 
 
 def broken(parser: Parser, texts: Sequence[str]) -> str | None:
