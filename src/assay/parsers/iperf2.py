@@ -20,6 +20,8 @@ ROW = re.compile(
     r"\s+([\d.]{1,20}) ([KMGT]?)(bits|Bytes)/sec(.{0,200})"
 )
 ANY_ROW = re.compile(r"\[.{1,12}\]\s+\S{1,20}- ?\S{1,20} sec\s(?!.{1,30}out-of-order).{1,300}")
+BROKEN = re.compile(r"(?:write|read|recv|send|writev|connect)\w{0,10} failed: .{1,200}")
+"""What it says where a connection ended before its time; its row tells the time until then."""
 LOST = re.compile(r"\s+[\d.]{1,20} ms\s+(\d{1,18})/\s*(\d{1,18})\s+\(.{1,12}%\).{0,200}")
 CSV = re.compile(
     r"\d{14}(?:\.\d{1,6})?,[^,]{0,60},\d{1,5},[^,]{0,60},\d{1,5},(-?\d{1,9}),([\d.]{1,20})-([\d.]{1,20}),(\d{1,20}),(\d{1,20}).{0,200}"
@@ -32,6 +34,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     whole = printed.lines(text)
     rows = whole[printed.last_run(whole, BEGUN) :]
     _refuse_damaged(rows)
+    if broken := printed.first_match(rows, BROKEN):
+        raise ValueError(f"end ({broken[0]!r})")
     if cells := [match for row in rows if (match := CSV.fullmatch(row))]:
         yield from _of_csv(cells)
         return
@@ -101,4 +105,5 @@ PARSER = Parser(
     recognises=printed.prints(("iperf", "iperf2"), BEGUN, CSV),
     **printed.reads(_figures, EXPECTED, begins=BEGUN),
     programs=("iperf", "iperf2"),
+    broken=BROKEN.pattern,
 )
