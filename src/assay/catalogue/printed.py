@@ -252,10 +252,11 @@ def copy_operations(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 class Reads(TypedDict):
-    """Two parts of a parser."""
+    """Three parts of a parser."""
 
     read: Callable[[str], Mapping[str, ParsedNumber]]
     runs: Callable[[str], Sequence[str]]
+    broken: str
 
 
 def reads(
@@ -265,15 +266,24 @@ def reads(
     begins: re.Pattern[str] | None = None,
     ends: re.Pattern[str] | None = None,
     runs: Callable[[str], Sequence[str]] | None = None,
+    broken: re.Pattern[str] | None = None,
 ) -> Reads:
-    """Return `Parser.read` and `Parser.runs`; `expected` describes the required output.
+    """Return `Parser.read`, `Parser.runs` and `Parser.broken`; `expected` describes the required output.
 
     A run begins with a line that `begins` describes, or ends with one of `ends`; JSON documents are runs too. `runs` is for what
-    no single line tells.
+    no single line tells. The last run has no figures where a line of it is `broken`: its work was not done.
     """
+
+    def unbroken(text: str) -> Iterable[Figure]:
+        rows = lines(text) if broken is not None else []
+        if said := first_match(rows[last_run(rows, begins) if begins else 0 :], broken) if broken is not None else None:
+            raise ValueError(f"run that did its work ({said[0].strip()[:120]!r})")
+        return figures(text)
+
     return Reads(
-        read=lambda text: first_read(text, lambda reading: _figures_of(figures, expected, reading)),
+        read=lambda text: first_read(text, lambda reading: _figures_of(unbroken, expected, reading)),
         runs=runs or (lambda text: runs_in(text, begins, ends)),
+        broken=f"(?m)^(?:{broken.pattern})$" if broken is not None else "",
     )
 
 

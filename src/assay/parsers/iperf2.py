@@ -34,8 +34,6 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     whole = printed.lines(text)
     rows = whole[printed.last_run(whole, BEGUN) :]
     _refuse_damaged(rows)
-    if broken := printed.first_match(rows, BROKEN):
-        raise ValueError(f"end ({broken[0]!r})")
     if cells := [match for row in rows if (match := CSV.fullmatch(row))]:
         yield from _of_csv(cells)
         return
@@ -103,7 +101,6 @@ def _of_csv(cells: Sequence[re.Match[str]]) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="iperf2",
     recognises=printed.prints(("iperf", "iperf2"), BEGUN, CSV),
-    **printed.reads(_figures, EXPECTED, begins=BEGUN),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN, broken=BROKEN),
     programs=("iperf", "iperf2"),
-    broken=BROKEN.pattern,
 )

@@ -47,8 +47,6 @@ def _figures(text: str) -> Iterator[printed.Figure]:
             yield "write.bytes", printed.exact(int(prepared[1]))
             yield "write.elapsed_ns", printed.number(prepared[2], printed.SECOND)
             yield "write.bytes_per_s", printed.number(prepared[3], printed.MIB)
-    if broken := printed.first_match(rows, BROKEN):
-        raise ValueError(f"run that ended by itself ({broken[0].strip()[:80]!r})")
     found = {NEWER_NAMES.get(name := match[1].strip(), name): match[2] for row in rows if (match := ROW.fullmatch(row))}
     sides = {match[1]: match for row in rows if (match := FILES_1_1.fullmatch(row))}
     if "reads/s" in found:
@@ -157,7 +155,7 @@ def _latencies(operation: str, found: Mapping[str, str]) -> Iterator[printed.Fig
 PARSER = Parser(
     name="sysbench",
     recognises=printed.prints(("sysbench",), "File operations:", PREPARED, BEGUN, "Test execution summary:", "Threads fairness:"),
-    **printed.reads(_figures, EXPECTED, begins=BEGUN),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN, broken=BROKEN),
     tier=printed.of_device,
     direct="--file-extra-flags=direct",
 )
