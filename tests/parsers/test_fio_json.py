@@ -89,7 +89,7 @@ def test_engines_of_files_move_no_bytes():
 
 def test_run_times_are_whole_milliseconds():
     halves = PARSER.resolution(recorded("fio-3.33-randread.json"))
-    assert halves == {"read.elapsed_ns": 5e5, "read.bytes_per_s": 0.5}
+    assert {key: half for key, half in halves.items() if half} == {"read.elapsed_ns": 5e5, "read.bytes_per_s": 0.5}
     assert PARSER.result_file(("fio", "--output=there.json", "x")) == "there.json"
     assert PARSER.recognises(("sudo", "fio", "x"), recorded("fio-3.33-randread.json"))
 

@@ -25,5 +25,5 @@ def test_version_3_has_the_other_order():
 
 
 def test_a_virtual_user_that_failed_leaves_no_figure():
-    with pytest.raises(EvidenceError, match="virtual user"):
+    with pytest.raises(EvidenceError, match="did its work"):
         PARSER.parse(TEXT.replace("Vuser 4:FINISHED SUCCESS", "Vuser 4:FINISHED FAILED"))

@@ -29,7 +29,7 @@ def test_the_json_has_the_same_means_and_what_failed():
 
 
 def test_a_text_with_runs_that_failed_is_refused():
-    with pytest.raises(EvidenceError, match="failed runs"):
+    with pytest.raises(EvidenceError, match="did its work"):
         PARSER.parse(TEXT + "  Warning: Ignoring non-zero exit code.\n")
 
 

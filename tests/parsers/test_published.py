@@ -75,6 +75,16 @@ WAYS = {
     "mpirun --tag-output": lambda text: before("[1,0]<stdout>:", text),
     "gh run view --log": lambda text: before("bench\tRun it\t2026-11-28T22:44:13.1234567Z ", text),
     "gzip": lambda text: gzip.compress(text.encode()),
+    "a list in a note": lambda text: before("- ", text),
+    "a remark behind each line": lambda text: re.sub(r"(?<=\S)$", "   <- last night", text, flags=re.MULTILINE).encode(),
+    "docker's file": lambda text: "".join(
+        json.dumps({"log": line, "stream": "stdout", "time": "2026-11-28T22:44:13.1Z"}, separators=(",", ":")) + "\n"
+        for line in text.splitlines(keepends=True)
+    ).encode(),
+    "Python's logging": lambda text: before("2026-11-28 22:44:13,123 - INFO - ", text),
+    "journald -o short-iso": lambda text: before("2026-11-28T22:44:13+0000 filer bench[4711]: ", text),
+    "GitLab": lambda text: before("2026-11-28T22:44:13.123456Z 01O ", text),
+    "rsync --log-file": lambda text: before("2026/11/28 22:44:13 [4711] ", text),
     "compose and time": lambda text: before("bench-1  | 2026-11-28T22:44:13.1Z ", text),
 }
 """What happens to a text on its way; each is undone."""

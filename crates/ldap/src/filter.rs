@@ -17,113 +17,171 @@ const EXTENSIBLE: u8 = 0xa9;
 const MOST_DEPTH: usize = 64;
 /// In the place of what was cut off, or is nested too deep.
 const MORE: &str = "(…)";
+/// Room for the shape of most filters, and for the branches of most, before any growth.
+const USUAL_LENGTH: usize = 128;
+const USUAL_BRANCHES: usize = 4;
 
 /// The shape of a filter: attribute names in lower case, values `?`, the branches of & and | sorted and each once.
 ///
 /// A filter that was cut short has `(…)` in the place of what is missing. None where this is no filter.
 #[must_use]
 pub fn shape(filter: &Tlv) -> Option<String> {
-    shape_within(filter, 0)
+    let mut shape = String::with_capacity(USUAL_LENGTH);
+    within(filter, 0, &mut shape)?;
+    Some(shape)
 }
 
-fn shape_within(filter: &Tlv, depth: usize) -> Option<String> {
+/// Appends the shape of a filter: one text is written, for searches of a capture are many.
+fn within(filter: &Tlv, depth: usize, shape: &mut String) -> Option<()> {
     if depth == MOST_DEPTH {
-        return Some(MORE.to_owned());
+        shape.push_str(MORE);
+        return Some(());
     }
-    Some(match filter.tag {
-        AND => format!("(&{})", branches(filter, depth)?),
-        OR => format!("(|{})", branches(filter, depth)?),
-        NOT => match filter.parts().next() {
-            Some(Ok(inner)) => format!("(!{})", shape_within(&inner, depth + 1)?),
-            _ if filter.is_whole() => return None,
-            _ => format!("(!{MORE})"),
-        },
-        PRESENT if filter.is_whole() => format!("({}=*)", name(filter.body)),
-        EQUAL => pair(filter, "=?")?,
-        AT_LEAST => pair(filter, ">=?")?,
-        AT_MOST => pair(filter, "<=?")?,
-        APPROXIMATE => pair(filter, "~=?")?,
-        SUBSTRINGS => substrings(filter)?,
-        EXTENSIBLE => extensible(filter)?,
-        PRESENT => MORE.to_owned(),
+    match filter.tag {
+        AND | OR => {
+            shape.push_str(if filter.tag == AND { "(&" } else { "(|" });
+            branches(filter, depth, shape)?;
+            shape.push(')');
+        }
+        NOT => {
+            shape.push_str("(!");
+            match filter.parts().next() {
+                Some(Ok(inner)) => within(&inner, depth + 1, shape)?,
+                _ if filter.is_whole() => return None,
+                _ => shape.push_str(MORE),
+            }
+            shape.push(')');
+        }
+        PRESENT if filter.is_whole() => {
+            shape.push('(');
+            push_name(shape, filter.body);
+            shape.push_str("=*)");
+        }
+        EQUAL => pair(filter, "=?)", shape)?,
+        AT_LEAST => pair(filter, ">=?)", shape)?,
+        AT_MOST => pair(filter, "<=?)", shape)?,
+        APPROXIMATE => pair(filter, "~=?)", shape)?,
+        SUBSTRINGS => substrings(filter, shape)?,
+        EXTENSIBLE => extensible(filter, shape)?,
+        PRESENT => shape.push_str(MORE),
         _ => return None,
-    })
+    }
+    Some(())
 }
 
-fn branches(filter: &Tlv, depth: usize) -> Option<String> {
-    let mut shapes = Vec::new();
+fn branches(filter: &Tlv, depth: usize, shape: &mut String) -> Option<()> {
+    let begin = shape.len();
+    let mut ends = Vec::with_capacity(USUAL_BRANCHES);
     let mut there = 0;
     for part in filter.parts() {
         let Ok(part) = part else { break };
         there += part.span();
-        shapes.push(shape_within(&part, depth + 1)?);
+        within(&part, depth + 1, shape)?;
+        ends.push(shape.len());
     }
     if there < filter.length {
         if filter.is_whole() {
             return None;
         }
-        shapes.push(MORE.to_owned());
+        shape.push_str(MORE);
+        ends.push(shape.len());
     }
-    shapes.sort_unstable();
-    shapes.dedup();
-    Some(shapes.concat())
+    let starts = std::iter::once(begin).chain(ends.iter().copied());
+    let mut found: Vec<&str> = starts
+        .zip(&ends)
+        .map(|(start, end)| &shape[start..*end])
+        .collect();
+    if !found.is_sorted_by(|one, other| one < other) {
+        found.sort_unstable();
+        found.dedup();
+        let sorted = found.concat();
+        shape.truncate(begin);
+        shape.push_str(&sorted);
+    }
+    Some(())
 }
 
-fn name(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).to_lowercase()
+/// Appends a name in lower case.
+fn push_name(shape: &mut String, name: &[u8]) {
+    match std::str::from_utf8(name) {
+        Ok(text) if text.is_ascii() => {
+            let begin = shape.len();
+            shape.push_str(text);
+            shape[begin..].make_ascii_lowercase();
+        }
+        _ => shape.push_str(&String::from_utf8_lossy(name).to_lowercase()),
+    }
 }
 
-/// The attribute at the beginning; an error where there is none, with what stands for it where it was cut off.
-fn attribute(filter: &Tlv) -> Result<String, Option<String>> {
+/// The attribute at the beginning, with a bracket before it; false where what stands for it was cut off. None where there is none.
+fn push_attribute(filter: &Tlv, shape: &mut String) -> Option<bool> {
     match filter.parts().next() {
-        Some(Ok(part)) if part.tag == 0x04 && part.is_whole() => Ok(name(part.body)),
-        _ if filter.is_whole() => Err(None),
-        _ => Err(Some(MORE.to_owned())),
+        Some(Ok(part)) if part.tag == 0x04 && part.is_whole() => {
+            shape.push('(');
+            push_name(shape, part.body);
+            Some(true)
+        }
+        _ if filter.is_whole() => None,
+        _ => {
+            shape.push_str(MORE);
+            Some(false)
+        }
     }
 }
 
-fn pair(filter: &Tlv, sign: &str) -> Option<String> {
-    match attribute(filter) {
-        Ok(attribute) => Some(format!("({attribute}{sign})")),
-        Err(more) => more,
+fn pair(filter: &Tlv, sign: &str, shape: &mut String) -> Option<()> {
+    if push_attribute(filter, shape)? {
+        shape.push_str(sign);
     }
+    Some(())
 }
 
-fn substrings(filter: &Tlv) -> Option<String> {
-    let attribute = match attribute(filter) {
-        Ok(attribute) => attribute,
-        Err(more) => return more,
-    };
+fn substrings(filter: &Tlv, shape: &mut String) -> Option<()> {
+    if !push_attribute(filter, shape)? {
+        return Some(());
+    }
+    shape.push('=');
     let Some(Ok(list)) = filter.parts().nth(1) else {
-        return (!filter.is_whole()).then(|| format!("({attribute}=…)"));
+        shape.push_str("…)");
+        return (!filter.is_whole()).then_some(());
     };
-    let mut pattern = String::new();
+    let begin = shape.len();
     for part in list.parts() {
         let Ok(part) = part else { break };
-        pattern.push_str(match part.tag {
-            0x81 if pattern.is_empty() => "*?*",
+        let is_first = shape.len() == begin;
+        shape.push_str(match part.tag {
+            0x81 if is_first => "*?*",
             0x80 | 0x81 => "?*",
-            0x82 if pattern.is_empty() => "*?",
+            0x82 if is_first => "*?",
             0x82 => "?",
             _ => return None,
         });
     }
-    Some(format!("({attribute}={pattern})"))
+    shape.push(')');
+    Some(())
 }
 
-fn extensible(filter: &Tlv) -> Option<String> {
-    let (mut rule, mut attribute, mut dn) = (String::new(), String::new(), "");
+fn extensible(filter: &Tlv, shape: &mut String) -> Option<()> {
+    let (mut rule, mut attribute, mut dn) = (None, &[][..], "");
     for part in filter.parts() {
         let Ok(part) = part else { break };
         match part.tag {
-            0x81 => rule = format!(":{}", name(part.body)),
-            0x82 => attribute = name(part.body),
+            0x81 => rule = Some(part.body),
+            0x82 => attribute = part.body,
             0x83 => {}
             0x84 => dn = if part.number() == Some(0) { "" } else { ":dn" },
             _ => return None,
         }
     }
-    Some(format!("({attribute}{dn}{rule}:=?)"))
+    shape.push('(');
+    push_name(shape, attribute);
+    shape.push_str(dn);
+    if let Some(rule) = rule {
+        shape.push(':');
+        push_name(shape, rule);
+    }
+    shape.push_str(":=?)");
+    Some(())
 }
 
 /// A filter from its text, with places for numbers: `(uid=u{key:08d})`.

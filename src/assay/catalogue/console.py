@@ -23,16 +23,22 @@ BYTE_ORDER_MARKS = (
 LOOKED_AT_BYTES = 4096
 GZIP = b"\x1f\x8b\x08"
 MOST_UNPACKED = 1 << 26
+LOGGED = b'{"log":"'
+"""How a file begins in which Docker keeps what a container printed (json-file)."""
 ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>78cDEHM])")
 """Control sequences of ECMA-48, titles of xterm, and the character sets of VT100."""
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
-_DATE = rf"\d{{4}}-\d\d-\d\d[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"
+_DATE = rf"\d{{4}}([-/])\d\d\1\d\d[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"
+_UNIT = r"[\w.-]+ [\w./@-]+\[\d+\]:(?: |$)"
+_LEVEL = "(?:TRACE|DEBUG|INFO|NOTICE|WARNING|WARN|ERROR)"
 PREFIXES = tuple(
     re.compile(form)
     for form in (
-        rf"\[?{_DATE}\]?(?: |$)",  # kubectl and docker logs --timestamps, GitHub Actions, Jenkins
-        rf"{_MONTH} [ \d]\d {_CLOCK} [\w.-]+ [\w./@-]+\[\d+\]:(?: |$)",  # journald, syslog
+        rf"\[?{_DATE}\]?(?: \d\d[OE])?(?: \[\d{{1,9}}\])?(?: |$)",  # kubectl, docker, GitHub, Jenkins, GitLab, rsync
+        rf"{_MONTH} [ \d]\d {_CLOCK} {_UNIT}",  # journald, syslog
+        _UNIT,  # journald -o short-iso, behind the time
+        rf"(?:- )?(?:\[{_LEVEL}\]|{_LEVEL}(?::\w{{1,40}}:|:| -)?)(?: |$)",  # a program's log, also behind the time
         rf"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?{_MONTH} [ \d]\d {_CLOCK}(?: \d{{4}})?(?: |$)",  # ts, iperf3 --timestamps
         rf"\[?{_CLOCK}\]?(?: |$)",  # ts -s, ts -i
         r"[\w./-]{1,64} {0,40}\| ?",  # docker compose logs
@@ -55,6 +61,9 @@ BARE = re.compile(r"=(?![0-9A-F]{2}|\s*$)", re.MULTILINE)
 """An equals sign that such a mail has not: each of its own begins two digits of base 16, or ends a line."""
 EQUALS = "=3D"
 """The sign of such a mail that no tool prints: what has it is read as a mail only."""
+MARK = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,2}[.)]) |^ *(?:\*\*|`)+|(?:\*\*|`)*[ \t]*$", re.MULTILINE)
+REMARK = re.compile(r"\s+(?:#|//|<-|←).*$", re.MULTILINE)
+"""What people put around a line of a result in a note: a place in a list, stress; and a remark behind it."""
 INDENT = " \t"
 FEWEST_LINES = 1
 
@@ -66,6 +75,8 @@ def decoded(data: bytes) -> str:
     """
     if data.startswith(GZIP):
         data = unpacked(data)
+    if data.startswith(LOGGED):
+        return logged(data)
     for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
@@ -75,6 +86,17 @@ def decoded(data: bytes) -> str:
         if len(head) > 1 and not zeros.strip(b"\0") and b"\0" not in others:
             return data.decode(encoding, "replace")
     return data.decode("utf-8", "replace")
+
+
+def logged(data: bytes) -> str:
+    """Return what a container printed, of the lines that Docker keeps of it; the text itself where they are no such."""
+    import json
+
+    text = data.decode("utf-8", "replace")
+    try:
+        return "".join(json.loads(row)["log"] for row in text.split("\n") if row.strip())
+    except (ValueError, TypeError, KeyError):
+        return text
 
 
 def unpacked(data: bytes) -> bytes:
@@ -114,9 +136,16 @@ def readings(text: str) -> Iterator[str]:
         yield found
 
 
+def notes(text: str) -> Iterator[str]:
+    """Yield the barest text without what people put around its lines, for a text that is no result as it stands."""
+    *_, barest = readings(text)
+    yield (found := MARK.sub("", barest))
+    yield MARK.sub("", REMARK.sub("", found))
+
+
 def by_host(text: str) -> dict[str, str]:
     """Return what each of several hosts printed, where every line begins with one; nothing where not."""
-    for reading in readings(text):
+    for reading in (*readings(text), *notes(text)):
         rows = [row for row in reading.split("\n") if row.strip()]
         found: dict[str, list[str]] = {}
         for match in (match for row in rows if (match := HOST.match(row))):

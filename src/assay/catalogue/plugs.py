@@ -322,17 +322,27 @@ class Rule:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ParsedNumber:
+    """A number in base units, and half a unit of its last digit in the same unit."""
+
+    value: float
+    half: float
+
+    def times(self, size: float) -> ParsedNumber:
+        """Convert to a unit that is smaller by this factor."""
+        return ParsedNumber(value=self.value * size, half=self.half * size)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Parser:
     """What an external tool says it measured: text in, {OPERATION.FIGURE: value in base units} out; EvidenceError."""
 
     name: str
     recognises: Callable[[Sequence[str], str], bool]
     """(argv, output) -> whether this is that tool's."""
-    parse: Callable[[str], Mapping[str, float]]
-    resolution: Callable[[str], Mapping[str, float]] = lambda output: {}
-    """Half a unit of each figure's last printed digit, in base units; a figure that is left out is known exactly."""
+    read: Callable[[str], Mapping[str, ParsedNumber]]
     runs: Callable[[str], Sequence[str]] = lambda output: (output,)
-    """The texts of the runs in an output, in order, each of which `parse` reads by itself."""
+    """The texts of the runs in an output, in order, each of which `read` reads by itself."""
     tier: Callable[[Sequence[str]], Tier | None] = lambda argv: None
     """The layer that its figures are taken for with these arguments: a claim by default; None where that is no storage."""
     operations: Callable[[Sequence[str]], tuple[str, ...]] = lambda argv: ()
@@ -353,3 +363,11 @@ class Parser:
     """The argument with which it flushes before it ends."""
     trap: Callable[[Sequence[str]], str | None] = lambda argv: None
     """Why these arguments let the tool move nothing, in a sentence; None where they do not."""
+
+    def parse(self, output: str) -> dict[str, float]:
+        """Return the figures alone."""
+        return {key: number.value for key, number in self.read(output).items()}
+
+    def resolution(self, output: str) -> dict[str, float]:
+        """Return half a unit of each figure's last printed digit."""
+        return {key: number.half for key, number in self.read(output).items()}

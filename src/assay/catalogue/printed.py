@@ -1,8 +1,8 @@
 """Numbers as external tools print them: a value and half a unit of its last digit, and the parts of a parser.
 
 A parser imports this module by its name and only defines a function that yields figures in base units. `reads` turns it into
-`Parser.parse` and `Parser.resolution`, which return finite, non-negative figures or raise EvidenceError; `prints` makes
-`Parser.recognises` from what the tool prints. At the end is what the two parsers of fio share: the names of job groups.
+`Parser.read`, which returns finite, non-negative figures or raises EvidenceError; `prints` makes `Parser.recognises` from what
+the tool prints. At the end is what the two parsers of fio share: the names of job groups.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from itertools import pairwise
 from typing import Any, TypedDict, TypeVar
 
-from assay.catalogue import console
+from assay.catalogue import console, plugs
 from assay.errors import EvidenceError
 from assay.frozen import dataclass
 from assay.records import Tier
@@ -52,18 +52,7 @@ Parsed = TypeVar("Parsed")
 _STRANGE = (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ParsedNumber:
-    """A number in base units, and half a unit of its last digit in the same unit."""
-
-    value: float
-    half: float
-
-    def times(self, size: float) -> ParsedNumber:
-        """Convert to a unit that is smaller by this factor."""
-        return ParsedNumber(value=self.value * size, half=self.half * size)
-
-
+ParsedNumber = plugs.ParsedNumber
 TIMED = (".bytes_per_s", ".elapsed_ns")
 Figure = tuple[str, ParsedNumber]
 """OPERATION.FIGURE and its number."""
@@ -265,9 +254,9 @@ def copy_operations(argv: Sequence[str]) -> tuple[str, ...]:
 class Reads(TypedDict):
     """Three parts of a parser."""
 
-    parse: Callable[[str], Mapping[str, float]]
-    resolution: Callable[[str], Mapping[str, float]]
+    read: Callable[[str], Mapping[str, ParsedNumber]]
     runs: Callable[[str], Sequence[str]]
+    broken: str
 
 
 def reads(
@@ -277,16 +266,24 @@ def reads(
     begins: re.Pattern[str] | None = None,
     ends: re.Pattern[str] | None = None,
     runs: Callable[[str], Sequence[str]] | None = None,
+    broken: re.Pattern[str] | None = None,
 ) -> Reads:
-    """Return `Parser.parse`, `Parser.resolution` and `Parser.runs`; `expected` describes the required output.
+    """Return `Parser.read`, `Parser.runs` and `Parser.broken`; `expected` describes the required output.
 
     A run begins with a line that `begins` describes, or ends with one of `ends`; JSON documents are runs too. `runs` is for what
-    no single line tells.
+    no single line tells. The last run has no figures where a line of it is `broken`: its work was not done.
     """
+
+    def unbroken(text: str) -> Iterable[Figure]:
+        rows = lines(text) if broken is not None else []
+        if said := first_match(rows[last_run(rows, begins) if begins else 0 :], broken) if broken is not None else None:
+            raise ValueError(f"run that did its work ({said[0].strip()[:120]!r})")
+        return figures(text)
+
     return Reads(
-        parse=lambda text: {key: number.value for key, number in _checked_figures(figures, expected, text).items()},
-        resolution=lambda text: {key: number.half for key, number in _checked_figures(figures, expected, text).items()},
+        read=lambda text: first_read(text, lambda reading: _figures_of(unbroken, expected, reading)),
         runs=runs or (lambda text: runs_in(text, begins, ends)),
+        broken=f"(?m)^(?:{broken.pattern})$" if broken is not None else "",
     )
 
 
@@ -300,10 +297,6 @@ def runs_in(text: str, begins: re.Pattern[str] | None = None, ends: re.Pattern[s
     heads += [at + 1 for at, row in enumerate(rows) if ends and ends.fullmatch(row.rstrip("\r\n"))]
     cuts = [0, *(heads[1:] if begins else heads[:-1]), len(rows)]
     return [part for start, end in pairwise(cuts) if (part := "".join(rows[start:end])).strip()]
-
-
-def _checked_figures(figures: Figures, expected: str, text: str) -> Mapping[str, ParsedNumber]:
-    return first_read(text, lambda reading: _figures_of(figures, expected, reading))
 
 
 def first_read(text: str, parse: Callable[[str], Parsed]) -> Parsed:

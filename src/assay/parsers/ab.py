@@ -18,11 +18,11 @@ HEAD = re.compile(r"Server Software:.{0,200}")
 RATE = re.compile(r"Requests per second:\s+([\d.,]{1,20}) \[#/sec\] \(mean\)")
 MEAN = re.compile(r"Time per request:\s+([\d.,]{1,20}) \[ms\] \(mean\)")
 TRANSFER = re.compile(r"Transfer rate:\s+([\d.,]{1,20}) \[Kbytes/sec\] received")
-PERCENTILE = re.compile(r"\s+(50|90|95|99|100)%\s+(\d{1,12})(?: \(longest request\))?")
+PERCENTILE = re.compile(r"\s*(50|90|95|99|100)%\s+(\d{1,12})(?: \(longest request\))?")
 NAMES = {"50": "p50", "90": "p90", "95": "p95", "99": "p99", "100": "max"}
 FAILED, OTHERS = "Failed requests", "Non-2xx responses"
 FAILURES = (FAILED, OTHERS)
-KINDS = re.compile(r"\s+\((?:Connect|Receive): .{0,80}?\bLength: (\d{1,18}), .{1,60}\)")
+KINDS = re.compile(r"\s*\((?:Connect|Receive): .{0,80}?\bLength: (\d{1,18}), .{1,60}\)")
 """What the failed requests are, below their number."""
 
 

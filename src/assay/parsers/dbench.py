@@ -1,4 +1,4 @@
-"""dbench 3 and 4: the rate of all its reads and writes together, and count and latencies of single operations.
+"""dbench: the rate of all its reads and writes together, and count and latencies of single operations.
 
 `MB/sec` is 10^6 bytes/s (dbench.c, 1.0e-6). Latencies are milliseconds. Names are those of its load file: `ReadX` is `read`.
 """
@@ -12,7 +12,11 @@ from assay.catalogue import Parser, printed
 
 EXPECTED = "the report of dbench with its line Throughput"
 BEGUN = re.compile(r"dbench version .{1,100}")
-RATE = re.compile(r"Throughput ([\d.]{1,20}(?:e[+-]\d\d)?) MB/sec(?: \(sync \w{1,10}\))*\s+.{0,100}procs.{0,100}")
+RATE = re.compile(
+    r"[.+*]{0,9999} ?Throughput ([\d.]{1,20}(?:e[+-]\d\d)?) MB/sec"
+    r"(?: \(sync \w{1,10}\))*(?: +\(NB=.{1,80}MBits?/sec\))?(?:\s+.{0,100}procs.{0,100}|(?<=MBit/sec\)).{0,60})"
+)
+"""1 and 2 have the dots of their progress before it, then the rate that NetBench would tell, and up to 1.2 no clients."""
 HEADING = re.compile(r"\s*Operation\s+Count\s+AvgLat\s+MaxLat\s*")
 OPERATIONS = {
     "NTCreateX": "open",

@@ -24,7 +24,7 @@ PHASES = {"WRITE": "write", "READ": "read", "STAT": "stat", "STATDIRS": "stat_di
 HEADER = re.compile(r"OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE\s*")
 ROW = re.compile(r"(\S{1,20})?\s+([A-Za-z][A-Za-z/ ]{2,30}?)\s*:\s+(?:[\d.hms]{1,24})\s+([\d.hms]{1,24})\s*")
 TIME = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,4})m)?(?:(\d{1,12})(?:\.(\d{1,3}))?s)?")
-LATENCY = re.compile(r"\s+(?:IO|Ent|File|Files|Dirs) latency\s+: \[ min=(\d+)us avg=(\d+)us max=(\d+)us .{0,200}\]\s*")
+LATENCY = re.compile(r"\s*(?:IO|Ent|File|Files|Dirs) latency\s+: \[ min=(\d+)us avg=(\d+)us max=(\d+)us .{0,200}\]\s*")
 SIZES = {"MiB/s": printed.MIB, "MB/s": 10**6}
 ENTRIES = {"write": "create"}
 """Operation of the files per second of a phase, if it is not the phase itself."""

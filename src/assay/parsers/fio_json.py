@@ -14,61 +14,50 @@ import contextlib
 import json
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from assay.catalogue import Parser, printed
-from assay.errors import EvidenceError
 
 Row = Mapping[str, Any]
+EXPECTED = "a complete last report of fio (--output-format=json)"
 SIDES = ("read", "write", "trim", "mixed")
 """Directions of a job; `mixed` is all of them (unified_rw_reporting)."""
 
 
-def parse(text: str) -> Mapping[str, float]:
-    """Return {`read.bytes_per_s`: 7.1e7, …} in bytes, ns and 1/s, of directions with I/O.
+def _figures(text: str) -> Iterator[printed.Figure]:
+    """Yield the figures of directions with I/O.
 
-    `errors` counts failed operations, and all operations of a job that ended with an error: it did not do its work. Raises
-    EvidenceError without a complete report.
+    `errors` counts failed operations, and all operations of a job that ended with an error: it did not do its work.
     """
-    return printed.first_read(text, _parsed)
-
-
-def _parsed(text: str) -> Mapping[str, float]:
     report = _report(text)
-    try:
-        each = [job for job in report.get("jobs", report.get("client_stats")) if isinstance(job, dict)]
-        sums = [job for job in each if job.get("jobname") == "All clients"]
-        failed = sum(_failed(job) for job in each if job not in sums)
-        groups = [group for side in SIDES for group in _groups(report, sums or each, side)]
-        found = {
-            f"{name}.{key}": figure for name, rows, manner in groups for key, figure in _figures(rows, failed) if manner.has(key)
-        }
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise EvidenceError(f"found a fio report with an invalid or missing {error}; expected a report of fio") from error
-    if not found:
-        raise EvidenceError("found no figure; expected the result of a run that has ended")
-    return found
+    each = [job for job in report.get("jobs", report.get("client_stats")) if isinstance(job, dict)]
+    sums = [job for job in each if job.get("jobname") == "All clients"]
+    failed = sum(_failed(job) for job in each if job not in sums)
+    for side in SIDES:
+        for name, rows, manner in _groups(report, sums or each, side):
+            found = (*_amounts(rows), ("errors", printed.exact(failed)), *_rates(rows), *_latencies(rows))
+            yield from ((f"{name}.{key}", figure) for key, figure in found if manner.has(key))
 
 
 def _report(text: str) -> Row:
     """Return the last report (earlier ones are of --status-interval or of other calls); text around it is ignored.
 
-    Raises EvidenceError if a truncated report follows.
+    Raises ValueError if a truncated report follows.
     """
-    kept, decoder, end = text, json.JSONDecoder(), 0
+    decoder, end = json.JSONDecoder(), 0
     report: Row | None = None
-    for match in re.finditer(r"^\{", kept, re.MULTILINE):
+    for match in re.finditer(r"^\{", text, re.MULTILINE):
         if match.start() >= end:
             with contextlib.suppress(ValueError, RecursionError):
-                found, end = decoder.raw_decode(kept, match.start())
+                found, end = decoder.raw_decode(text, match.start())
                 is_report = "fio version" in found and any(isinstance(found.get(name), list) for name in ("jobs", "client_stats"))
                 report = found if is_report else report
-    if report is None or '"fio version"' in kept[end:]:
-        raise EvidenceError(
-            f"found {len(text)} characters without a complete last report of fio; expected the output of --output-format=json"
-        )
+    if report is None or '"fio version"' in text[end:]:
+        raise ValueError("last report")
     return report
 
 
@@ -90,7 +79,7 @@ def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, 
 def _failed(job: Row) -> int:
     """Return the failed operations of a job: all, at least one, where it ended with an error."""
     done = sum(_whole(job[side].get("total_ios", 0)) for side in SIDES if side in job)
-    return (max(1, done) if _whole(job["error"]) else 0) + _whole(job.get("total_err", 0))
+    return (max(1, done) if _whole(job.get("error", 0)) else 0) + _whole(job.get("total_err", 0))
 
 
 def _in_bytes_and_ns(row: Row) -> Row:
@@ -112,68 +101,53 @@ def _times(latency: Row) -> Row:
     return found | {"percentile": {name: _number(value) * 1e3 for name, value in latency.get("percentile", {}).items()}}
 
 
-def _figures(rows: Sequence[Row], failed: int) -> Iterator[tuple[str, float]]:
+def _amounts(rows: Sequence[Row]) -> Iterator[printed.Figure]:
     if all("total_ios" in row for row in rows):
-        yield "count", float(sum(_whole(row["total_ios"]) for row in rows))
-    yield "bytes", float(sum(_whole(row["io_bytes"]) for row in rows))
-    yield "errors", float(failed)
-    yield from (*_rates(rows), *_latencies(rows))
+        yield "count", printed.exact(sum(_whole(row["total_ios"]) for row in rows))
+    yield "bytes", printed.exact(sum(_whole(row["io_bytes"]) for row in rows))
 
 
-def _rates(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
-    """Yield the rates; nothing if the run time in whole milliseconds is 0."""
+def _rates(rows: Sequence[Row]) -> Iterator[printed.Figure]:
+    """Yield the rates and their time, which are whole bytes/s and milliseconds; nothing for 0 ms."""
     longest_ms = max(_number(row["runtime"]) for row in rows)
     if longest_ms <= 0:
         return
-    if len(rows) == 1:
-        yield "bytes_per_s", _number(rows[0]["bw_bytes"])
-        yield "ops_per_s", _number(rows[0]["iops"])
-    else:
-        yield "bytes_per_s", sum(_whole(row["io_bytes"]) for row in rows) * 1000 / longest_ms
-        if all("total_ios" in row for row in rows):
-            yield "ops_per_s", sum(_whole(row["total_ios"]) for row in rows) * 1000 / longest_ms
-    yield "elapsed_ns", longest_ms * 1e6
+    done = dict(_amounts(rows))
+    each = {"bytes_per_s": ("bw_bytes", "bytes", 0.5), "ops_per_s": ("iops", "count", 0.0)}
+    for name, (own, amount, half) in each.items():
+        if len(rows) == 1:
+            yield name, printed.ParsedNumber(value=_number(rows[0][own]), half=half)
+        elif amount in done:
+            yield name, printed.ParsedNumber(value=done[amount].value * 1000 / longest_ms, half=half)
+    yield "elapsed_ns", printed.ParsedNumber(value=longest_ms * 1e6, half=5e5)
 
 
-def _latencies(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
+def _latencies(rows: Sequence[Row]) -> Iterator[printed.Figure]:
     each = [row["lat_ns"] for row in rows if "mean" in row.get("lat_ns", {})]
     whole = [latency for latency in each if "N" in latency] or [{"N": 1, **latency} for latency in each if len(rows) == 1]
     number = sum(_whole(latency["N"]) for latency in whole)
     if number == 0:
         return
-    yield "latency_mean_ns", sum(_number(latency["mean"]) * _whole(latency["N"]) for latency in whole) / number
-    yield "latency_max_ns", max(_number(latency["max"]) for latency in whole)
-    for kind in ("lat_ns", "clat_ns"):
-        found = tuple(_percentiles([row.get(kind, {}) for row in rows]))
-        if found:
-            yield from found
-            return
+    yield "latency_mean_ns", printed.exact(sum(_number(one["mean"]) * _whole(one["N"]) for one in whole) / number)
+    yield "latency_max_ns", printed.exact(max(_number(one["max"]) for one in whole))
+    of_kinds = (_percentiles([row.get(kind, {}) for row in rows]) for kind in ("lat_ns", "clat_ns"))
+    for percent, value in next(filter(None, of_kinds), {}).items():
+        if percent in printed.FIO_PERCENTILES:
+            yield f"latency_{printed.FIO_PERCENTILES[percent]}_ns", printed.exact(value)
 
 
-def _percentiles(latencies: Sequence[Row]) -> Iterator[tuple[str, float]]:
+def _percentiles(latencies: Sequence[Row]) -> Mapping[float, float]:
+    """Return the percentiles of one job, or of all from their bins (nearest rank, as fio)."""
     if len(latencies) == 1:
-        percentiles = latencies[0].get("percentile", {})
-        for text, figure in percentiles.items():
-            if float(text) in printed.FIO_PERCENTILES:
-                yield f"latency_{printed.FIO_PERCENTILES[float(text)]}_ns", _number(figure)
-        return
+        return {float(text): _number(value) for text, value in latencies[0].get("percentile", {}).items()}
     if not all("bins" in latency for latency in latencies):
-        return
+        return {}
     bins: Counter[int] = Counter()
     for latency in latencies:
         bins.update({int(value): _whole(count) for value, count in latency["bins"].items()})
-    for percent, name in printed.FIO_PERCENTILES.items():
-        yield f"latency_{name}_ns", _at(bins, percent)
-
-
-def _at(bins: Mapping[int, int], percent: float) -> float:
-    """Return the percentile of the bins (nearest rank, as fio)."""
-    wanted, seen = math.ceil(sum(bins.values()) * percent / 100), 0
-    for value in sorted(bins):
-        seen += bins[value]
-        if seen >= wanted:
-            return float(value)
-    raise ValueError("bins without counts")
+    values, ends = sorted(bins), list(accumulate(bins[value] for value in sorted(bins)))
+    ranks = {percent: bisect_left(ends, math.ceil(ends[-1] * percent / 100)) for percent in printed.FIO_PERCENTILES}
+    return {percent: float(values[rank]) for percent, rank in ranks.items()}
 
 
 def _number(value: object) -> float:
@@ -188,18 +162,10 @@ def _whole(value: object) -> int:
     return int(_number(value))
 
 
-def resolution(text: str) -> Mapping[str, float]:
-    """Return the resolution: whole milliseconds and whole bytes/s; all else has more digits than needed."""
-    halves = {"elapsed_ns": 5e5, "bytes_per_s": 0.5}
-    return {key: halves[name] for key in parse(text) if (name := key.rpartition(".")[2]) in halves}
-
-
 PARSER = Parser(
     name="fio_json",
     recognises=printed.prints(("fio",), '"fio version"'),
-    parse=parse,
-    runs=printed.runs_in,
-    resolution=resolution,
+    **printed.reads(_figures, EXPECTED),
     result_file=printed.file_option("fio", "--output"),
     tier=printed.of_device,
     direct="--direct=1",

@@ -19,32 +19,32 @@ EXPECTED = "fio's report with its lines READ: or WRITE: of each status group (or
 NUMBER = r"(\d[\d.]{0,30})([KMGTPEkmgtpe]?i?)"
 GROUP = re.compile(r"Run status group (\d{1,6}) \(all jobs\):")
 SUM = re.compile(
-    rf"\s+(?P<side>READ|WRITE|TRIM|MIXED): bw={NUMBER}(B|bit)/s \(.{{1,400}}\bio={NUMBER}B \(.{{1,40}}\), "
+    rf"\s*(?P<side>READ|WRITE|TRIM|MIXED): bw={NUMBER}(B|bit)/s \(.{{1,400}}\bio={NUMBER}B \(.{{1,40}}\), "
     r"run=\d+-(\d{1,18})msec"
 )
 SUM_2 = re.compile(
-    rf"\s+(?P<side>READ|WRITE|TRIM|MIXED): io={NUMBER}B, aggrb={NUMBER}(B|bit)/s, .{{1,200}}, maxt=(\d{{1,18}})msec"
+    rf"\s*(?P<side>READ|WRITE|TRIM|MIXED): io={NUMBER}B, aggrb={NUMBER}(B|bit)/s, .{{1,200}}, maxt=(\d{{1,18}})msec"
 )
 """The sums of fio 2."""
 PLANNED = re.compile(r".{0,200}: \(g=(\d{1,6})\): rw=([a-z]{1,20}), .{0,400}ioengine=([a-z_]{1,30}), .{0,80}")
 JOB = re.compile(r".{0,200}\(groupid=(\d{1,6}), jobs=\d+\): err=\s{0,3}(\d{1,6}).{0,400}")
 SIDE = re.compile(
-    rf"\s+(read|write|trim|mixed)\s{{0,3}}: (?:IOPS={NUMBER}, BW=.{{1,200}}|io=.{{1,80}}, iops={NUMBER}\s?,\s.{{1,80}})"
+    rf"\s*(read|write|trim|mixed)\s{{0,3}}: (?:IOPS={NUMBER}, BW=.{{1,200}}|io=.{{1,80}}, iops={NUMBER}\s?,\s.{{1,80}})"
 )
 ALL = re.compile(r"All clients: \(groupid=.{1,400}")
 ALL_SIDE = re.compile(
-    rf"\s+(read|write|trim|mixed)\s{{0,3}}: IOPS=\S{{1,40}}, BW=.{{1,60}}\)\({NUMBER}B/(\d{{1,18}})msec\).{{0,80}}"
+    rf"\s*(read|write|trim|mixed)\s{{0,3}}: IOPS=\S{{1,40}}, BW=.{{1,60}}\)\({NUMBER}B/(\d{{1,18}})msec\).{{0,80}}"
 )
 LATENCY = re.compile(
-    rf"\s+lat \((nsec|usec|msec)\): min=.{{1,40}}, max=\s{{0,9}}{NUMBER}\s?, avg=\s{{0,9}}{NUMBER}\s?, .{{1,40}}"
+    rf"\s*lat \((nsec|usec|msec)\): min=.{{1,40}}, max=\s{{0,9}}{NUMBER}\s?, avg=\s{{0,9}}{NUMBER}\s?, .{{1,40}}"
 )
-CENTILES = re.compile(r"\s+c?lat percentiles \((nsec|usec|msec)\):")
+CENTILES = re.compile(r"\s*c?lat percentiles \((nsec|usec|msec)\):")
 CENTILE = re.compile(r"(\d{1,3}\.\d{2,9})th=\[\s{0,12}(\d{1,18})\]")
 ISSUED = re.compile(
-    r"\s+issued (?:rwts?: total=(\d{1,18}),(\d{1,18}),(\d{1,18})[, ].{0,200}"
+    r"\s*issued (?:rwts?: total=(\d{1,18}),(\d{1,18}),(\d{1,18})[, ].{0,200}"
     r"|\s{0,8}: total=r=(\d{1,18})/w=(\d{1,18})/[dt]=(\d{1,18}),.{0,200})"
 )
-ERRORS = re.compile(r"\s+errors\s+: total=(\d{1,18}), first_error=.{1,200}")
+ERRORS = re.compile(r"\s*errors\s+: total=(\d{1,18}), first_error=.{1,200}")
 STOPPED = re.compile(r"fio: pid=\d{1,10}, (?:got signal|err)=.{1,300}|.{0,200}: verify failed at file .{1,300}")
 SIDES = ("read", "write", "trim", "mixed")
 NS = {"nsec": 1, "usec": 1e3, "msec": 1e6}

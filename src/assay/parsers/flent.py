@@ -16,7 +16,7 @@ from assay.catalogue import Parser, printed
 
 EXPECTED = "flent's summary (avg, median, # data pts), or its data file (metadata, results, x_values)"
 BEGUN = re.compile(r"Summary of [\w.+-]{1,80} (?:test )?run .{1,200}")
-HEADING = re.compile(r"\s+avg\s+median\s+(?:99th %\s+)?# data pts\s*")
+HEADING = re.compile(r"\s*avg\s+median\s+(?:99th %\s+)?# data pts\s*")
 ROW = re.compile(r" ?(\S.{0,100}?) +: +([\d.]{1,20})(?: +(?:[\d.]{1,20}|N/A)){1,2} ([A-Za-z/]{0,12}) +\d{1,9}\s*")
 NO_DATA = re.compile(r" ?\S.{0,100} : No data\.")
 UNIT = re.compile(r"([KMG]?)bits/s")

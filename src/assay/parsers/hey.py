@@ -13,9 +13,9 @@ from assay.catalogue import Parser, printed
 EXPECTED = "the report of hey (Summary, Requests/sec, Status code distribution)"
 BEGUN, STATUSES = re.compile(r"Summary:|All requests done\."), re.compile(r"Status code distribution:")
 FAILURES = re.compile(r"Error distribution:")
-STATUS = re.compile(r"\s+\[(\d{3})\]\s+(\d{1,18}) responses")
-FAILED = re.compile(r"\s+\[(\d{1,18})\]\s+(?!\S{1,18} responses$).{1,2000}")
-PERCENTILE = re.compile(r"\s+(50|90|95|99)% in ([\d.]{1,20}) secs\.?")
+STATUS = re.compile(r"\s*\[(\d{3})\]\s+(\d{1,18}) responses")
+FAILED = re.compile(r"\s*\[(\d{1,18})\]\s+(?!\S{1,18} responses$).{1,2000}")
+PERCENTILE = re.compile(r"\s*(50|90|95|99)% in ([\d.]{1,20}) secs\.?")
 LATENCIES = {"Average": "latency_mean_ns", "Slowest": "latency_max_ns"}
 GOOD = ("2", "3")
 

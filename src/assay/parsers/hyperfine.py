@@ -15,9 +15,9 @@ from assay.catalogue import Parser, printed
 EXPECTED = "the output of hyperfine (Benchmark 1, Time (mean ± σ)), or its --export-json"
 BEGUN = re.compile(r"Benchmark #?1: .{1,2000}")
 BENCHMARK = re.compile(r"Benchmark \S{1,7}: .{1,2000}")
-TIME = re.compile(r"\s+Time \((?:mean ± σ|abs ≡)\):\s+([\d.]{1,20}) (ms|s|µs|us|min)\s.{0,200}")
+TIME = re.compile(r"\s*Time \((?:mean ± σ|abs ≡)\):\s+([\d.]{1,20}) (ms|s|µs|us|min)\s.{0,200}")
 MEDIAN = re.compile(r'\s*"median": [\d.e-]{1,30},\s*')
-FAILED = "Ignoring non-zero exit code"
+FAILED = re.compile(r"\s*Warning: Ignoring non-zero exit code.{0,200}")
 UNITS = {**printed.TIMES, "min": 60 * printed.SECOND}
 
 
@@ -29,8 +29,6 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         return
     whole = printed.lines(text)
     rows = whole[printed.last_run(whole, BEGUN) :]
-    if any(FAILED in row for row in rows):
-        raise ValueError(f"number of failed runs ({FAILED!r})")
     number = 0
     for row in rows:
         if BENCHMARK.fullmatch(row):
@@ -55,6 +53,5 @@ PARSER = Parser(
     name="hyperfine",
     programs=("hyperfine",),
     recognises=printed.prints(("hyperfine",), BEGUN, TIME, MEDIAN, '"exit_codes"'),
-    **printed.reads(_figures, EXPECTED, begins=BEGUN),
-    broken=FAILED,
+    **printed.reads(_figures, EXPECTED, begins=BEGUN, broken=FAILED),
 )

@@ -15,9 +15,9 @@ from assay.catalogue import Parser, printed
 EXPECTED = "iozone's complete table of kB and reclen, its lines 'Children see throughput', or its Excel reports"
 BEGUN = re.compile(r"\s*Iozone: Performance Test of File I/O\s*")
 ENDED = "iozone test complete."
-HEADER = re.compile(r"\s+[kK]B\s+reclen\s.*")
-COLUMN_HEADS = re.compile(r"\s+[kK]B\s+reclen\s+write\s.*")
-ROW = re.compile(r"\s+\d+\s+\d+(\s+\d+)+\s*")
+HEADER = re.compile(r"\s*[kK]B\s+reclen\s.*")
+COLUMN_HEADS = re.compile(r"\s*[kK]B\s+reclen\s+write\s.*")
+ROW = re.compile(r"\s*\d+\s+\d+(\s+\d+)+\s*")
 CELLS = re.compile(r"\s{8}.*|\W*(?:\d+\W+){2}.*")
 """A line below the header that must be a row: indented as far, or starting with two numbers."""
 FARTHEST = 4

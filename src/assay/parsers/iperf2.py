@@ -20,6 +20,8 @@ ROW = re.compile(
     r"\s+([\d.]{1,20}) ([KMGT]?)(bits|Bytes)/sec(.{0,200})"
 )
 ANY_ROW = re.compile(r"\[.{1,12}\]\s+\S{1,20}- ?\S{1,20} sec\s(?!.{1,30}out-of-order).{1,300}")
+BROKEN = re.compile(r"(?:write|read|recv|send|writev|connect)\w{0,10} failed: .{1,200}")
+"""What it says where a connection ended before its time; its row tells the time until then."""
 LOST = re.compile(r"\s+[\d.]{1,20} ms\s+(\d{1,18})/\s*(\d{1,18})\s+\(.{1,12}%\).{0,200}")
 CSV = re.compile(
     r"\d{14}(?:\.\d{1,6})?,[^,]{0,60},\d{1,5},[^,]{0,60},\d{1,5},(-?\d{1,9}),([\d.]{1,20})-([\d.]{1,20}),(\d{1,20}),(\d{1,20}).{0,200}"
@@ -99,6 +101,6 @@ def _of_csv(cells: Sequence[re.Match[str]]) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="iperf2",
     recognises=printed.prints(("iperf", "iperf2"), BEGUN, CSV),
-    **printed.reads(_figures, EXPECTED, begins=BEGUN),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN, broken=BROKEN),
     programs=("iperf", "iperf2"),
 )

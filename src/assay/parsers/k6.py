@@ -79,6 +79,6 @@ def _time(text: str) -> printed.ParsedNumber:
 
 PARSER = Parser(
     name="k6",
-    recognises=printed.prints(("k6",), "http_reqs..", "iterations.."),
+    recognises=printed.prints(("k6",), ROW),
     **printed.reads(_figures, EXPECTED),
 )

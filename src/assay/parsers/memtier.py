@@ -20,7 +20,7 @@ BEGUN = re.compile(r"(?:ALL STATS|BEST RUN RESULTS)\s*")
 """The heads of the first table of a call: with -x the best run, the worst one and the mean have one each."""
 REPORTS = ("ALL STATS", "AGGREGATED AVERAGE RESULTS")
 TYPE = re.compile(r"([A-Z][a-z_.]{1,40})s", re.ASCII)
-JSON_SIGN, ALL = '"run information"', "Totals"
+JSON_SIGN, ALL = '"ALL STATS"', "Totals"
 LATENCIES = {
     "Latency": "latency_mean_ns",
     "Avg.Latency": "latency_mean_ns",

@@ -96,8 +96,9 @@ def _omni_csv(rows: Sequence[str]) -> dict[str, str]:
     at = next((at for at, row in enumerate(rows) if "Throughput" in row.split(",")), None)
     if at is None:
         return {}
-    names = rows[at].split(",")
-    found = [row.split(",") for row in rows[at + 1 :] if row.count(",") == len(names) - 1]
+    end = next((end for end, row in enumerate(rows[at:], at) if row[:1].isdigit()), len(rows))
+    names = " ".join(rows[at:end]).split(",")  # a mail breaks the long head
+    found = [row.split(",") for row in rows[end:] if row.count(",") == len(names) - 1]
     return {OMNI[name]: cell for name, cell in zip(names, found[-1], strict=True) if name in OMNI} if found else {}
 
 

@@ -25,8 +25,6 @@ RATE = re.compile(r"tps = ([\d.]{1,30}) \((?:without initial connection time|exc
 def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output."""
     whole = printed.lines(text)
-    if aborted := printed.first_match(whole, ABORTED):
-        raise ValueError(f"end ({aborted[0].strip()[:120]!r})")
     rows = [row.rstrip() for row in whole[printed.last_run(whole, BEGUN) :]]
     rate, count, failed, latency = (printed.first_match(rows, form) for form in (RATE, COUNT, FAILED, LATENCY))
     if rate is None or count is None:
@@ -48,5 +46,5 @@ def runs(text: str) -> Sequence[str]:
 PARSER = Parser(
     name="pgbench",
     recognises=printed.prints(("pgbench",), BEGUN, RATE, ABORTED),
-    **printed.reads(_figures, EXPECTED, runs=runs),
+    **printed.reads(_figures, EXPECTED, runs=runs, broken=ABORTED),
 )

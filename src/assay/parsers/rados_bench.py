@@ -40,8 +40,6 @@ LATENCIES = {
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     rows = printed.lines(text)
-    if stopped := printed.first_match(rows, STOPPED):
-        raise ValueError(f"end ({stopped[0].strip()[:80]!r})")
     for report in (found for found in printed.json_documents(text) if "total_time_run" in found):
         rows += [f"{JSON[name]}: {value}" for name, value in report.items() if name in JSON]
     begins = [at for at, row in enumerate(rows) if BEGUN.fullmatch(row)]
@@ -73,6 +71,6 @@ PARSER = Parser(
     name="rados_bench",
     programs=("rados",),
     recognises=printed.prints(("rados",), BEGUN, STOPPED, '"total_time_run"'),
-    **printed.reads(_figures, EXPECTED, begins=BEGUN),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN, broken=STOPPED),
     tier=printed.of_device,
 )

@@ -14,6 +14,8 @@ from assay.catalogue import Parser, printed
 EXPECTED = "slapadd's meter at 100.00% (which it prints on a terminal only), or the elapsed time of time"
 METER = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s+(\S{0,15})\s+spd\s+([\d.]{1,8}) ([ kMGTPEZY])/s\s*")
 SAID = re.compile(r".{0,30}\s[\d.]{4,6}% eta\s.{0,10}elapsed\s.{1,40}")
+FAST = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s.{1,20}\sfast!\s*")
+"""What the meter says in place of a rate where its clock did not move."""
 TERM = re.compile(r"(\d\d)([ywdhms])")
 SIZES = {"y": 31_556_952, "w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1}
 
@@ -36,6 +38,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     elapsed = printed.real_time(rows)
     if elapsed:
         yield "add.elapsed_ns", elapsed
+    elif any(FAST.fullmatch(row) for row in rows):
+        raise ValueError("rate (the meter says fast!: the import was too short for its clock)")
 
 
 PARSER = Parser(name="slapadd", recognises=recognises, **printed.reads(_figures, EXPECTED))

@@ -14,7 +14,7 @@ from assay.catalogue import Parser, printed
 
 EXPECTED = "the report of sysbench 0.4 to 1.1 (fileio, oltp, cpu, memory, threads, mutex) with its total time"
 BEGUN = re.compile(r".{0,20}\bsysbench v? ?\d.{1,100}")
-ROW = re.compile(r"\s+([a-z0-9/, .MiB()]{3,40}):\s+([\d.]+)(?:s|ms)?\s*", re.IGNORECASE)
+ROW = re.compile(r"\s*([a-z0-9/, .MiB()]{3,40}):\s+([\d.]+)(?:s|ms)?\s*", re.IGNORECASE)
 PREPARED = re.compile(r"(\d+) bytes written in ([\d.]+) seconds \(([\d.]+) (?:MiB|MB|Mb)/sec\)\.")
 SIDES = {"read": ("reads/s", "read, MiB/s"), "write": ("writes/s", "written, MiB/s")}
 LATENCIES = {
@@ -26,9 +26,9 @@ LATENCIES = {
 }
 FILES_0_4 = re.compile(r"Operations performed:\s+(\d{1,18}) [Rr]eads?, (\d{1,18}) [Ww]rites?, \d{1,18} Other = \d{1,18} Total")
 BYTES_0_4 = re.compile(r"Read ([\d.]{1,20})([KMGT]?)b\s+Written ([\d.]{1,20})([KMGT]?)b\s+Total transferred .{1,100}")
-TRANSACTIONS = re.compile(r"\s+transactions:\s+(\d{1,18})\s+\(([\d.]{1,20}) per sec\.\)")
-IGNORED = re.compile(r"\s+(?:ignored errors|deadlocks):\s+(\d{1,18})\s+\(.{1,40}\)")
-FILES_1_1 = re.compile(r"\s+(read|write|fsync):\s+IOPS=([\d.]{1,20})(?: ([\d.]{1,20}) MiB/s \([\d.]{1,20} MB/s\))?\s*")
+TRANSACTIONS = re.compile(r"\s*transactions:\s+(\d{1,18})\s+\(([\d.]{1,20}) per sec\.\)")
+IGNORED = re.compile(r"\s*(?:ignored errors|deadlocks):\s+(\d{1,18})\s+\(.{1,40}\)")
+FILES_1_1 = re.compile(r"\s*(read|write|fsync):\s+IOPS=([\d.]{1,20})(?: ([\d.]{1,20}) MiB/s \([\d.]{1,20} MB/s\))?\s*")
 BROKEN = re.compile(r"(?:FATAL: |Number of unfinished transactions on forced shutdown: ).{1,300}")
 NEWER_NAMES = {"time elapsed": "total time", "events/s (eps)": "events per second"}
 MOVED = re.compile(r"([\d.]{1,20}) (?:MiB|MB) transferred \(([\d.]{1,20}) (?:MiB|MB)/sec\)")
@@ -47,8 +47,6 @@ def _figures(text: str) -> Iterator[printed.Figure]:
             yield "write.bytes", printed.exact(int(prepared[1]))
             yield "write.elapsed_ns", printed.number(prepared[2], printed.SECOND)
             yield "write.bytes_per_s", printed.number(prepared[3], printed.MIB)
-    if broken := printed.first_match(rows, BROKEN):
-        raise ValueError(f"run that ended by itself ({broken[0].strip()[:80]!r})")
     found = {NEWER_NAMES.get(name := match[1].strip(), name): match[2] for row in rows if (match := ROW.fullmatch(row))}
     sides = {match[1]: match for row in rows if (match := FILES_1_1.fullmatch(row))}
     if "reads/s" in found:
@@ -157,7 +155,7 @@ def _latencies(operation: str, found: Mapping[str, str]) -> Iterator[printed.Fig
 PARSER = Parser(
     name="sysbench",
     recognises=printed.prints(("sysbench",), "File operations:", PREPARED, BEGUN, "Test execution summary:", "Threads fairness:"),
-    **printed.reads(_figures, EXPECTED, begins=BEGUN),
+    **printed.reads(_figures, EXPECTED, begins=BEGUN, broken=BROKEN),
     tier=printed.of_device,
     direct="--file-extra-flags=direct",
 )

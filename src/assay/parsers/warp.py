@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from assay.catalogue import Parser, printed
 
@@ -27,12 +28,13 @@ NAMES = ("mean", "p50", "p90", "p99", "max")
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
-    rows = printed.lines(text)
+    """Yield the figures of the last run in the output."""
+    rows = printed.lines(runs(text)[-1])
     begins = [at for at, row in enumerate(rows) if BLOCK.fullmatch(row)]
     blocks: dict[str, Sequence[str]] = {}
-    for start, end in zip(begins, [*begins[1:], len(rows)], strict=True):
+    for start, end in pairwise([*begins, len(rows)]):
         name = BLOCK.fullmatch(rows[start])
-        if name:
+        if name and (printed.first_match(rows[start + 1 : end], AVERAGE) or name[1].lower() not in blocks):
             blocks[name[1].lower()] = rows[start + 1 : end]
     for operation, block in blocks.items():
         yield from ((f"request_{operation}.{figure}", number) for figure, number in _block(block))
@@ -66,4 +68,17 @@ def _time(text: str) -> printed.ParsedNumber:
     return printed.total([*parts, printed.number(match[2], printed.TIMES[match[3]])] if match[2] else parts)
 
 
-PARSER = Parser(name="warp", programs=("warp",), recognises=printed.prints(("warp",), BLOCK), **printed.reads(_figures, EXPECTED))
+def runs(text: str) -> Sequence[str]:
+    """Return the texts of the runs: each begins with the first operation that the one before has already."""
+    rows, starts, seen = printed.lines(text), [0], set[str]()
+    for at, block in ((at, match[1]) for at, row in enumerate(rows) if (match := BLOCK.fullmatch(row))):
+        if block in seen:
+            starts.append(at)
+            seen.clear()
+        seen.add(block)
+    return ["\n".join(rows[start:end]) for start, end in pairwise([*starts, len(rows)])]
+
+
+PARSER = Parser(
+    name="warp", programs=("warp",), recognises=printed.prints(("warp",), BLOCK), **printed.reads(_figures, EXPECTED, runs=runs)
+)

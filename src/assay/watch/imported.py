@@ -49,7 +49,7 @@ KNOWN = {
     "uperf": r"^Txn1\s.*\bop/s\b|^Netstat statistics for this run",
     "latte": r"^\s*Throughput\(Msg/s\)|^Latency\(usec\)\s",
     "SPECstorage": r"SPECstorage|SPEC SFS|Business_Metric",
-    "the Phoronix Test Suite": r"<PhoronixTestSuite>",
+    "the Phoronix Test Suite": r"<PhoronixTestSuite>|^\s*Phoronix Test Suite v?\d|^spawn phoronix-test-suite",
     "COSBench": r"^Op-Type,Op-Count,",
     "k6 with --out": r'"type":"Metric"',
     "k6 with --summary-export": r'"http_req_duration": ?\{\s*"(?:avg|type|med|p\(90\))"',
@@ -62,7 +62,10 @@ KNOWN = {
     "JMeter": r"^summary [+=]\s+\d+ in |^timeStamp,elapsed,label,",
     "Locust": r"^Type,Name,Request Count,Failure Count,",
     "oha": r"^\s*Success rate:\s+[\d.]+[\s\S]*^\s*Requests/sec:",
-    "bombardier": r"^\s+Reqs/sec\s+[\d.]+\s+[\d.]+",
+    "bombardier": r"^\s+Reqs/sec\s+[\d.]+\s+[\d.]+|\"numberOfConnections\":\d+,\"testType\"",
+    "NetPIPE": r"^\s*\d+:\s+\d+ bytes\s+\d+ times -->",
+    "ctsTraffic": r"^\s*TimeSlice\s+SendBps|^TimeSlice,SendBps,",
+    "ncps or cps": r"^\s*T\(sec\)\s+N\s+Pend\s+Failed\s",
     "autocannon": r"^│ Req/Sec\s+│",
     "h2load": r"^finished in [\d.]+m?s, [\d.]+ req/s",
     "cassandra-stress": r"^[Oo]p rate\s+:\s+[\d,]+",
@@ -70,7 +73,7 @@ KNOWN = {
     "hyperfine --export-csv": r"^command,mean,stddev,median,user,system,min,max",
     "hyperfine --export-markdown": r"^\| Command \| Mean \[",
     "fio --minimal of terse version 2": r"^2;[^;]+;\d+;\d+;",
-    "fio --write_bw_log and its like": r"\A(?:\d+, *\d+, *[012], *\d+(?:, *\S+)*\s*\n){2}",
+    "fio --write_bw_log and its like": r"\A(?:\d+, *\d+, *[012], *\d+(?:, *\S+)*\s*\n){2}|\A\d+, *[012], *\d+(?:, *\d+){99}",
     "IOR or mdtest for each rank": r"^(?:access,rank,runtime-with-openclose|rank,items,rate-)",
     "KDiskMark": r"KDiskMark \([\d.]+\):",
     "AS SSD": r"^AS SSD Benchmark ",
@@ -122,40 +125,59 @@ def recognised(text: str, form: str | None = None) -> Reported:
 
     Raises EvidenceError for an unknown text, for a result that cannot be read, and for one that several parsers read alike.
     """
-    found, refusals = [], []
-    for reading in console.readings(text):
+    try:
+        readings = told_of(text, form)
+    except EvidenceError as error:
+        return of_hosts(text, form, error)[0][-1]
+    found, ties = [], []
+    for _, each, _ in readings:
         try:
-            found.append(of_text(reading, form))
+            found.append(best_of(each))
         except EvidenceError as error:
-            refusals.append(error)
+            ties.append(error)
     if not found:
-        return of_hosts(text, form, telling(refusals))[0][-1]
+        raise ties[0]
     return max(found, key=lambda one: len(one.values))
 
 
-def of_text(text: str, form: str | None) -> Reported:
-    """Return what a text tells as it stands. Raises EvidenceError."""
-    return best_of(told(text, form))
+def told_of(text: str, form: str | None) -> list[tuple[str, list[Reported], list[str]]]:
+    """Return the readings of a text of which a parser reads something, with that and with what other parsers refuse.
+
+    What is a note is read as such only where else there is nothing. Raises EvidenceError.
+    """
+    refusals: list[EvidenceError] = []
+    for readings in (console.readings(text), console.notes(text)):
+        found = []
+        for reading in readings:
+            try:
+                found.append((reading, *told(reading, form)))
+            except EvidenceError as error:
+                refusals.append(error)
+        if found:
+            return found
+    raise telling(refusals)
 
 
-def told(text: str, form: str | None) -> list[Reported]:
-    """Return what each parser reads of a text as it stands, at least one. Raises EvidenceError."""
+def told(text: str, form: str | None) -> tuple[list[Reported], list[str]]:
+    """Return what each parser reads of a text as it stands, at least one, and the refusals. Raises EvidenceError."""
     names = catalogue.names("parsers") if form is None else (form,)
     parsers = [catalogue.find("parsers", name) for name in names]
     likely = [one for one in parsers if form is not None or one.recognises(called(one), text)]
-    found, refusals = [], []
+    found, refusals = [], dict[str, str]()
     for parser in likely:
         try:
             found.append(read_by(parser, text))
         except EvidenceError as error:
             if (last := last_of_several(parser, text)) is not None:
                 found.append(last)
-            refusals.append(f"{parser.name}: {error}")
+            else:
+                refusals[parser.name] = f"{parser.name}: {error}"
     if not found and refusals:
-        raise EvidenceError("; ".join(refusals))
+        raise EvidenceError("; ".join(refusals.values()))
     if not found:
         raise UnknownTextError(f"found {kind_of(text)}; expected the output of one of: {', '.join(names)}")
-    return found
+    families = {one.tool.partition("_")[0] for one in found} | {TIME.partition("_")[0]}
+    return found, [refusal for name, refusal in refusals.items() if name.partition("_")[0] not in families]
 
 
 def telling(refusals: Sequence[EvidenceError]) -> EvidenceError:
@@ -172,9 +194,13 @@ def last_of_several(parser: Parser, text: str) -> Reported | None:
 
 def read_by(parser: Parser, text: str) -> Reported:
     """Return what a parser reads of a text. Raises EvidenceError."""
-    if not (values := parser.parse(text)):
-        raise EvidenceError("found no figure; expected the result of a run that has ended")
-    return Reported(tool=parser.name, values=values, resolution=parser.resolution(text), tier=parser.tier(called(parser)))
+    found = parser.read(text)
+    return Reported(
+        tool=parser.name,
+        values={key: number.value for key, number in found.items()},
+        resolution={key: number.half for key, number in found.items()},
+        tier=parser.tier(called(parser)),
+    )
 
 
 def best_of(found: Sequence[Reported]) -> Reported:
@@ -192,18 +218,14 @@ def all_runs(text: str, form: str | None = None) -> tuple[tuple[Reported, ...], 
 
     The runs of one tool are in their order, the tools by how much each tells.
     """
-    refusals, readings = [], []
-    for reading in console.readings(text):
-        try:
-            readings.append((reading, told(reading, form)))
-        except EvidenceError as error:
-            refusals.append(error)
-    if not readings:
-        return of_hosts(text, form, telling(refusals))
+    try:
+        readings = told_of(text, form)
+    except EvidenceError as error:
+        return of_hosts(text, form, error)
     readings.reverse()  # of equals the barest: what stands before each line hides where a run begins
-    reading, found = max(readings, key=lambda one: max(len(each.values) for each in one[1]))
+    reading, found, refused = max(readings, key=lambda one: max(len(each.values) for each in one[1]))
     each = [runs_of(reading, one) for one in tools(found)]
-    return tuple(run for runs, _ in each for run in runs), tuple(words for _, left in each for words in left)
+    return tuple(run for runs, _ in each for run in runs), (*(words for _, left in each for words in left), *refused)
 
 
 def of_hosts(text: str, form: str | None, refusal: EvidenceError) -> tuple[tuple[Reported, ...], tuple[str, ...]]:

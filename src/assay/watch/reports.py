@@ -6,11 +6,11 @@ import contextlib
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from string import digits
 
 from assay import catalogue
-from assay.catalogue import Parser
+from assay.catalogue import Parser, console
 from assay.errors import EvidenceError
 from assay.evidence.words import has_pipes, names_another, script_of
 from assay.frozen import dataclass, field
@@ -219,15 +219,29 @@ def by_parser(watched: Watched) -> Reported | None:
     """By the first parser that knows the tool; None where none does. Raises EvidenceError for output that it cannot read."""
     texts = [text for text in (watched.result, watched.stdout.text, watched.stderr.text) if text]
     possible = tuple(commands(watched.argv))
-    for name in likely(watched.argv) if texts else ():
-        parser = catalogue.find("parsers", name)
-        for text in texts:
+    parsers = [catalogue.find("parsers", name) for name in likely(watched.argv)] if texts else []
+    refusal = None
+    for readings in as_notes(texts):
+        for parser, text in product(parsers, readings):
             mine = [argv for argv in possible if parser.recognises(argv, text)]
-            if mine:
-                if (said := broken(parser, texts)) is not None:
-                    raise EvidenceError(f"{parser.name}: {said!r} beside its figures: they are not of work that was done")
+            if not mine:
+                continue
+            if (said := broken(parser, texts)) is not None:
+                raise EvidenceError(f"{parser.name}: {said!r} beside its figures: they are not of work that was done")
+            try:
                 return read(parser, mine, (text, watched))
+            except EvidenceError as error:
+                refusal = refusal or error
+                break
+    if refusal is not None:
+        raise refusal
     return None
+
+
+def as_notes(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the texts, then without what a note puts around their lines."""
+    yield texts
+    yield from zip(*(console.notes(text) for text in texts), strict=True)
 
 
 def broken(parser: Parser, texts: Sequence[str]) -> str | None:
@@ -244,11 +258,12 @@ def read(parser: Parser, mine: Sequence[tuple[str, ...]], output: tuple[str, Wat
     if len(each) > 1 or len(mine) > 1:
         return of_several(parser, mine, (each, lived, watched))
     wanted = frozenset(parser.operations(mine[0]))
-    values = several.chosen(parser.parse(text), wanted)
+    numbers = parser.read(text)
+    values = several.chosen({key: number.value for key, number in numbers.items()}, wanted)
     return Reported(
         tool=parser.name,
         values=values,
-        resolution=several.chosen(parser.resolution(text), wanted),
+        resolution=several.chosen({key: number.half for key, number in numbers.items()}, wanted),
         timed=timed(parser, mine[0], values),
         tier=parser.tier(mine[0]),
     )

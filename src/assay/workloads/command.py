@@ -178,13 +178,14 @@ def parse(knobs: Mapping[str, Value], stdout: str, elapsed_ns: int) -> Mapping[s
     if how == "regex":
         return dict.fromkeys((f"{name}.{figure}" for name, figure in operations(knobs).items()), _matched(knobs, stdout))
     parser = catalogue.find("parsers", how)
-    found = parser.parse(stdout)
+    numbers = parser.read(stdout)
+    found = {key: number.value for key, number in numbers.items()}
     lacking = [name for name in operations(knobs) if not any(key.startswith(f"{name}.") for key in found)]
     if lacking:
         raise EvidenceError(
             f"found {', '.join(sorted(found)) or 'nothing'} in the output; expected figures of {', '.join(lacking)}"
         )
-    return {**found, **printed.open_digits(parser.resolution(stdout))}
+    return {**found, **printed.open_digits({key: number.half for key, number in numbers.items()})}
 
 
 def _matched(knobs: Mapping[str, Value], stdout: str) -> float:

@@ -1,7 +1,7 @@
 //! The bytes of a file: as many at once as there is room for, unpacked where they were packed.
 
 use flate2::bufread::MultiGzDecoder;
-use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder, StreamingDecoder};
 use std::io::{BufRead, BufReader, Chain, Cursor, Error, ErrorKind, Read};
 
 /// Bytes that tell what a file is.
@@ -40,6 +40,8 @@ type Begun<'a> = Chain<Cursor<[u8; 4]>, BufReader<Input<'a>>>;
 enum Zstd<'a> {
     Between(BufReader<Input<'a>>),
     Inside(Box<StreamingDecoder<Begun<'a>, FrameDecoder>>),
+    /// What was unpacked of a frame that is cut or damaged, and why there is no more.
+    Rest(Cursor<Vec<u8>>, Error),
     Ended,
 }
 
@@ -48,17 +50,35 @@ impl Read for Zstd<'_> {
         loop {
             *self = match std::mem::replace(self, Self::Ended) {
                 Self::Between(source) => next_frame(source)?,
-                Self::Inside(mut decoder) => {
-                    let count = decoder.read(buffer)?;
-                    if count > 0 || buffer.is_empty() {
+                Self::Inside(mut decoder) => match decoder.read(buffer) {
+                    Ok(count) if count > 0 || buffer.is_empty() => {
                         *self = Self::Inside(decoder);
                         return Ok(count);
                     }
-                    Self::Between(decoder.into_inner().into_inner().1)
+                    Ok(_) => Self::Between(decoder.into_inner().into_inner().1),
+                    Err(error) => Self::Rest(Cursor::new(held(*decoder)), error),
+                },
+                Self::Rest(mut rest, error) => {
+                    let count = rest.read(buffer)?;
+                    if count == 0 && !buffer.is_empty() {
+                        return Err(error);
+                    }
+                    *self = Self::Rest(rest, error);
+                    return Ok(count);
                 }
                 Self::Ended => return Ok(0),
             };
         }
+    }
+}
+
+/// What a decoder holds back for the frame's next blocks: an empty last block, with a checksum, lets go of it.
+fn held(decoder: StreamingDecoder<Begun<'_>, FrameDecoder>) -> Vec<u8> {
+    let mut frame = decoder.into_frame_decoder();
+    let last: &[u8] = &[1, 0, 0, 0, 0, 0, 0];
+    match frame.decode_blocks(last, BlockDecodingStrategy::All) {
+        Ok(_) => frame.collect().unwrap_or_default(),
+        Err(_) => Vec::new(),
     }
 }
 
@@ -177,6 +197,30 @@ mod tests {
     fn zstd(text: &[u8]) -> Vec<u8> {
         let level = ruzstd::encoding::CompressionLevel::Fastest;
         ruzstd::encoding::compress_to_vec(text, level)
+    }
+
+    #[test]
+    fn what_was_unpacked_before_a_cut_is_read() {
+        let text: Vec<u8> = (0..400_000_u32)
+            .flat_map(|number| number.to_le_bytes())
+            .collect();
+        for (pack, missing) in [
+            (zstd as fn(&[u8]) -> Vec<u8>, 0),
+            (zstd, 200_000),
+            (gzip, 0),
+            (gzip, 200_000),
+        ] {
+            let mut packed = pack(&text);
+            packed.truncate(packed.len() - 1 - missing);
+            let (head, input) = peeked(Box::new(Cursor::new(packed))).unwrap();
+            let mut found = Vec::new();
+            unpacked(&head, input)
+                .1
+                .read_to_end(&mut found)
+                .unwrap_err();
+            assert!(text.starts_with(&found) && text.len() - found.len() < 600_000 + missing * 4);
+            assert!(missing > 0 || found == text);
+        }
     }
 
     #[test]
