@@ -395,6 +395,11 @@ class Manner:
     """Access pattern, such as `randread`."""
     engine: str = ""
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether the engine does nothing."""
+        return self.engine == "null"
+
     def has(self, figure: str) -> bool:
         """Return True if a figure is valid: engines that move no data have no bytes."""
         return self.engine not in FIO_OBJECTS or figure not in OF_DATA

@@ -45,6 +45,7 @@ def _parsed(text: str) -> Mapping[str, float]:
         found = {
             f"{name}.{key}": figure for name, rows, manner in groups for key, figure in _figures(rows, failed) if manner.has(key)
         }
+        found |= {f"{name}.idle": 1.0 for name, _, manner in groups if manner.is_idle}
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise EvidenceError(f"found a fio report with an invalid or missing {error}; expected a report of fio") from error
     if not found:

@@ -166,9 +166,7 @@ def _scaled(link: Link, name: str, line_bits_per_s: float) -> Link:
     """Return a link of the same kind with another line rate."""
     times = line_bits_per_s / link.line_bits_per_s
     payload, counted = link.payload_bytes_per_s * times, link.counted_bytes_per_s * times
-    return replace(
-        link, name=name, line_bits_per_s=line_bits_per_s, payload_bytes_per_s=payload, counted_bytes_per_s=counted
-    )
+    return replace(link, name=name, line_bits_per_s=line_bits_per_s, payload_bytes_per_s=payload, counted_bytes_per_s=counted)
 
 
 def _by_rate(text: str, start: int) -> Wire | None:

@@ -257,7 +257,9 @@ def _any(*tables: Mapping[str, object]) -> str:
 BLOCKS: Mapping[str, Fraction] = {"k": Fraction(2**10), "K": Fraction(2**10)}
 """`4k` as tools of storage write a block size (fio, dd): right behind a power of two, where no count of operations follows."""
 _POWER_OF_TWO = "|".join(rf"(?<=(?<![0-9.]){2**power})" for power in range(11))
-_BLOCK_FOLLOWS = r"(?=\s*(?:$|[,;:)0-9=]|(?:rand|seq|block|record|request|read|write|window|(?:bs|at|is|gives|makes|with|over)\b)))"
+_BLOCK_FOLLOWS = (
+    r"(?=\s*(?:$|[,;:)0-9=]|(?:rand|seq|block|record|request|read|write|window|(?:bs|at|is|gives|makes|with|over)\b)))"
+)
 _NO_RATE = rf"(?!\s+(?:[a-z]+\s+)?(?:{_any(NOUNS)}){_PER}(?:{pattern(SECONDS).pattern}))"
 """`256k reads per second` is a count."""
 _BLOCK = rf"(?P<block>(?:{_POWER_OF_TWO}){pattern(BLOCKS).pattern}){_NO_RATE}{_BLOCK_FOLLOWS}"
