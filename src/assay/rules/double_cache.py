@@ -38,6 +38,8 @@ def check(case: TrialCase) -> Finding:
     """Upper against lower device bytes for reads; for writes, whether the stack passes them on."""
     if (held := in_memory(case)) is not None:
         return no_disk(case, held)
+    if is_memory_unseen(case):
+        return found(RULE, case, State.UNVERIFIED, "Bytes of a device that is in memory unknown.")
     if case.direction is Direction.WRITE:
         return check_writes(case)
     upper = ladder.passed(case.phase, case.observations, Rung.UPPER_DEVICE, Direction.READ)
@@ -71,6 +73,13 @@ def in_memory(case: TrialCase) -> str | None:
         if moved is not None and own and max(own) >= max(CAUSE * moved.raw_bytes, case.thresholds["least_bytes"]):
             return place.memory_device
     return None
+
+
+def is_memory_unseen(case: TrialCase) -> bool:
+    """Whether a device is in memory, and nobody counted what any device moved."""
+    way = case.direction
+    moved = ladder.highest_device(case.phase, case.observations, way) if way is not None else None
+    return moved is None and any(place.memory_device is not None for place in case.run.places)
 
 
 def no_disk(case: TrialCase, held: str) -> Finding:

@@ -272,7 +272,6 @@ RULE = Rule(
     part="load",
     short="throttled",
     meaning=Meaning.QUOTA,
-    reads=OF_GROUPS,
     check=check,
     about=About.EACH_HOST,
     wrong="The system looks slow, or remarkably steady, because a quota limits it. The report does not mention the control "
