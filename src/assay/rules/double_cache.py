@@ -18,6 +18,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, traced
+from assay.evidence.rungs import DEVICES
 from assay.records import Direction, Durability, Finding, Meaning, Place, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import at_most, found, in_words
@@ -63,14 +64,13 @@ def in_memory(case: TrialCase) -> str | None:
     """The device in memory that moved most of the data; None where none is known to have."""
     way = case.direction
     moved = ladder.highest_device(case.phase, case.observations, way) if way is not None else None
-    for place in case.run.places if moved is not None else ():
-        own = [
-            one.bytes or 0
-            for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
-            for one in case.observations.rung(case.phase.name, rung, way, subject=f"device:{place.devices[0]}")
-            if place.memory_device is not None and way is not None
-        ]
-        if moved is not None and own and max(own) >= max(CAUSE * moved.raw_bytes, case.thresholds["least_bytes"]):
+    if way is None or moved is None:
+        return None
+    for place in (one for one in case.run.places if one.memory_device is not None):
+        subject = f"device:{place.devices[0]}"
+        each = (case.observations.rung(case.phase.name, rung, way, subject=subject) for rung in DEVICES)
+        own = max((one.bytes or 0 for found in each for one in found), default=0)
+        if own >= max(CAUSE * moved.raw_bytes, case.thresholds["least_bytes"]):
             return place.memory_device
     return None
 

@@ -22,7 +22,7 @@ from assay.catalogue import About, Rule, TrialCase
 from assay.evidence.own_limits import own_limits
 from assay.measures import in_bytes, percent, with_unit
 from assay.records import Direction, Finding, Limiter, LimiterKind, Meaning, Rung, Scope, Severity, State
-from assay.rulekit.findings import found, held_back, knob
+from assay.rulekit.findings import argv_of, found, held_back, knob
 from assay.rulekit.quotas import stopped_groups, under_clock
 from assay.units import Unit
 
@@ -32,6 +32,8 @@ METRICS = {
     "limit_read_ops_per_s": (Direction.READ, "ops_per_s", Unit.PER_S),
     "limit_write_ops_per_s": (Direction.WRITE, "ops_per_s", Unit.PER_S),
 }
+NOT_IN_FORCE = 3
+"""A tool that goes so many times faster than the rate that it was told did not obey it; some begin with a burst."""
 OWN_WORDS = "the words of the command"
 LEAVE_OUT = "Leave the option out, or set it above what can be reached (iperf3 -u -b 0), and report the rate that was set."
 OF_GROUPS = ("cgroup.nr_throttled",)
@@ -200,11 +202,10 @@ def open_files(case: TrialCase) -> Iterator[Throttle]:
 
 def set_rates(case: TrialCase) -> Iterator[Throttle]:
     """Rates that the words of an external command set for it."""
-    argv = knob(case, "argv")
-    for limit in own_limits([str(word) for word in argv]) if isinstance(argv, tuple) else ():
+    for limit in own_limits(argv_of(case)):
         figure = "bytes_per_s" if limit.unit is Unit.BYTES_PER_S else "ops_per_s"
         rate = case.phase.values.get(f"{case.measure.operation}.{figure}")
-        if rate is None or not limit.amount:
+        if rate is None or not limit.amount or rate > NOT_IN_FORCE * limit.amount:
             continue
         yield Throttle(
             what=f"{limit.words}, {with_unit(limit.amount, limit.unit)}",
@@ -272,6 +273,7 @@ RULE = Rule(
     part="load",
     short="throttled",
     meaning=Meaning.QUOTA,
+    reads=OF_GROUPS,
     check=check,
     about=About.EACH_HOST,
     wrong="The system looks slow, or remarkably steady, because a quota limits it. The report does not mention the control "

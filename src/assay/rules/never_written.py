@@ -30,7 +30,7 @@ from assay.evidence.words import commands
 from assay.measures import in_bytes
 from assay.records import Direction, Durability, Finding, Meaning, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import kept_only
-from assay.rulekit.findings import at_most, found, knob
+from assay.rulekit.findings import argv_of, at_most, found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,11 +225,11 @@ def absorber(case: TrialCase, written: float) -> tuple[str, str]:
 
 def skips_zeros(case: TrialCase) -> bool:
     """Whether dd was told to seek over zeros, and its calls wrote less than it says."""
-    argv, calls = knob(case, "argv"), ladder.passed(case.phase, case.observations, Rung.SYSCALL, Direction.WRITE)
+    calls = ladder.passed(case.phase, case.observations, Rung.SYSCALL, Direction.WRITE)
     said = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE) or 0.0
-    told = isinstance(argv, tuple) and any(
+    told = any(
         word.startswith("conv=") and "sparse" in word.partition("=")[2].split(",")
-        for one in commands([str(word) for word in argv])
+        for one in commands(argv_of(case))
         for word in one
     )
     return told and calls is not None and calls.raw_bytes < case.thresholds["reached_share"] * said

@@ -16,7 +16,7 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence.asked_time import asked_seconds
 from assay.records import Bound, Finding, Regime, Scope, Severity, State
-from assay.rulekit.findings import found, knob
+from assay.rulekit.findings import argv_of, found
 from assay.units import Unit
 
 TAILS = {"latency_p90_ns": 0.10, "latency_p95_ns": 0.05, "latency_p99_ns": 0.01, "latency_p999_ns": 0.001}
@@ -50,8 +50,8 @@ def is_beginning(case: TrialCase) -> bool:
 
 def cut_short(case: TrialCase) -> tuple[str, float] | None:
     """The time that the words of a command ask for, where its tool says that it ran much less; else None."""
-    argv, (elapsed, _) = knob(case, "argv"), tool_time(case)
-    asked = asked_seconds([str(word) for word in argv]) if isinstance(argv, tuple) else None
+    elapsed, _ = tool_time(case)
+    asked = asked_seconds(argv_of(case))
     if asked is None or elapsed is None or case.measure.figure not in TIMED:
         return None
     return asked if elapsed < case.thresholds["asked_share"] * asked[1] * 1e9 else None
