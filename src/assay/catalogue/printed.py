@@ -394,6 +394,8 @@ class Manner:
     pattern: str = ""
     """Access pattern, such as `randread`."""
     engine: str = ""
+    runtime: str = ""
+    """How long the jobs may go on, as it is written."""
 
     @property
     def is_idle(self) -> bool:

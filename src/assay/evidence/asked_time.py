@@ -24,11 +24,16 @@ FIRST = 2
 def asked_seconds(argv: Sequence[str]) -> tuple[str, float] | None:
     """Return the option with its value, and the seconds; None where no time, or the time of several calls, is asked for."""
     found = [
-        (f"{option} {value}", float(match[1]) * SUFFIXES[match[2]])
+        (f"{option} {value}", time)
         for one in commands(argv)
         for at, word in enumerate(one[:FIRST])
         for option in OPTIONS.get(posixpath.basename(word), ())
-        if (value := given(one[at + 1 :], (option,))) is not None
-        and (match := re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhd]?)", value)) is not None
+        if (value := given(one[at + 1 :], (option,))) is not None and (time := seconds(value))
     ]
-    return found[0] if len(found) == 1 and found[0][1] else None
+    return found[0] if len(found) == 1 else None
+
+
+def seconds(text: str) -> float | None:
+    """Return the seconds of `300`, `5m`; None where it is no such time."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhd]?)", text)
+    return None if match is None else float(match[1]) * SUFFIXES[match[2]]

@@ -20,6 +20,7 @@ from typing import Any
 
 from assay.catalogue import Parser, printed
 from assay.errors import EvidenceError
+from assay.evidence import asked_time
 
 Row = Mapping[str, Any]
 SIDES = ("read", "write", "trim", "mixed")
@@ -46,6 +47,8 @@ def _parsed(text: str) -> Mapping[str, float]:
             f"{name}.{key}": figure for name, rows, manner in groups for key, figure in _figures(rows, failed) if manner.has(key)
         }
         found |= {f"{name}.idle": 1.0 for name, _, manner in groups if manner.is_idle}
+        asked = ((name, asked_time.seconds(manner.runtime)) for name, _, manner in groups)
+        found |= {f"{name}.asked_ns": 1e9 * time for name, time in asked if time}
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise EvidenceError(f"found a fio report with an invalid or missing {error}; expected a report of fio") from error
     if not found:
@@ -83,7 +86,8 @@ def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, 
             busy.setdefault(group, []).append(_in_bytes_and_ns(job[side]))
             options = {**report.get("global options", {}), **job.get("job options", {})}
             pattern = options.get("rw", options.get("readwrite", ""))
-            manners.setdefault(group, printed.Manner(pattern=str(pattern), engine=str(options.get("ioengine", ""))))
+            engine, runtime = (str(options.get(name, "")) for name in ("ioengine", "runtime"))
+            manners.setdefault(group, printed.Manner(pattern=str(pattern), engine=engine, runtime=runtime))
     names = printed.fio_groups(side, manners)
     yield from ((names[group], rows, manners[group]) for group, rows in busy.items())
 

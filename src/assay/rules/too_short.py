@@ -51,7 +51,8 @@ def is_beginning(case: TrialCase) -> bool:
 def cut_short(case: TrialCase) -> tuple[str, float] | None:
     """The time that the words of a command ask for, where its tool says that it ran much less; else None."""
     elapsed, _ = tool_time(case)
-    asked = asked_seconds(argv_of(case))
+    told = case.phase.values.get(f"{case.measure.operation}.asked_ns")
+    asked = asked_seconds(argv_of(case)) or (None if told is None else ("its job", told / 1e9))
     if asked is None or elapsed is None or case.measure.figure not in TIMED:
         return None
     return asked if elapsed < case.thresholds["asked_share"] * asked[1] * 1e9 else None
