@@ -76,13 +76,13 @@ def test_a_tool_that_ended_before_its_time(argv, elapsed_s, is_asked):
     made = Made(figure="ops_per_s", values={"read.ops_per_s": 1e4, "read.elapsed_ns": elapsed_s * 1e9}, knobs={"argv": argv})
     assert (RULE.applies(case_of(made, "W01")) is None) is is_asked
     if is_asked:
-        assert RULE.check(case_of(made, "W01")).relabel == "a run of 2 s, not of 60 s"
+        assert RULE.check(case_of(made, "W01")).detail == "2 s of 60 s"
 
 
 def test_a_report_that_names_the_time_of_its_job():
     values = {"read.ops_per_s": 1e4, "read.elapsed_ns": 2e9, "read.asked_ns": 3e11}
     made = Made(figure="ops_per_s", values=values)
-    assert RULE.check(case_of(made, "W01")).relabel == "a run of 2 s, not of 300 s"
+    assert RULE.check(case_of(made, "W01")).detail == "2 s of 300 s"
 
 
 def test_states():

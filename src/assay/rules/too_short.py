@@ -68,7 +68,8 @@ def ended_early(case: TrialCase, asked: tuple[str, float]) -> Finding:
         State.FAIL,
         f"The tool was asked for {asked[1]:g} s ({asked[0]}) and was done after {took}: its data or its count ended first.",
         observed={"elapsed_ns": elapsed, "asked_s": asked[1]},
-        relabel=f"a run of {took}, not of {asked[1]:g} s",
+        relabel="a run that ended before its time",
+        detail=f"{took} of {asked[1]:g} s",
         advice="Let the tool go on until its time is over (fio: --time_based; ab: a larger -n behind -t).",
     )
 
