@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.cells import range_of
-from assay.records import Measure
+from assay.records import Measure, Summary
 
 TRUE, SPREAD = 100.0, 0.05
 RATE = Measure(workload="w", operation="read", figure="ops_per_s")
@@ -44,7 +44,11 @@ def holds(draw: np.random.Generator, n: int, distance: float, noise: Noise) -> b
     true = draw.normal(math.log(TRUE), SPREAD, n)
     possible = draw.uniform(0.5, 1.5, n) * distance
     measured = true - possible * draw.uniform(noise.least, noise.most, n)
-    bound = range_of(RATE, [(math.exp(low), math.exp(high)) for low, high in zip(measured, measured + possible, strict=True)])
+    bound = range_of(
+        RATE,
+        [(math.exp(low), math.exp(high)) for low, high in zip(measured, measured + possible, strict=True)],
+        Summary.GEOMETRIC,
+    )
     return (bound.low or 0.0) <= TRUE <= (bound.high or math.inf)
 
 

@@ -25,6 +25,17 @@ disk() {
 	cd "$1"
 }
 
+# memory_disk SIZE: a zram device of its own, mounted; the case goes on in there
+memory_disk() {
+	NUMBER=$(cat /sys/class/zram-control/hot_add)
+	echo "umount $CASE/zram; echo $NUMBER > /sys/class/zram-control/hot_remove" >> "$CASE/undo"
+	echo "$1" > "/sys/block/zram$NUMBER/disksize"
+	mkfs.ext4 -q "/dev/zram$NUMBER"
+	mkdir zram
+	mount "/dev/zram$NUMBER" zram
+	cd zram
+}
+
 # raw NAME: the image NAME as a device with direct I/O; its path is in DEVICE
 raw() { DEVICE=$(losetup -f --show --direct-io=on "$1"); echo "losetup -d $DEVICE" >> "$CASE/undo"; }
 

@@ -134,3 +134,9 @@ def test_a_test_that_ran_to_its_end_counts_though_the_results_were_not_exchanged
     whole["start"]["test_start"]["duration"] = 9
     with pytest.raises(EvidenceError, match="Broken pipe"):
         PARSER.parse(json.dumps(whole))
+
+
+def test_a_server_on_the_same_machine_is_a_trap():
+    assert "one machine" in (PARSER.trap(["iperf3", "-c", "127.0.0.1", "-t", "1"]) or "")
+    assert PARSER.trap(["iperf3", "-c", "10.0.0.7"]) is None
+    assert PARSER.trap(["iperf3", "-s"]) is None

@@ -50,3 +50,10 @@ def test_it_knows_its_own():
     assert PARSER.recognises(("tar", "cf"), recorded("tar-1.34-totals-de.txt"))
     assert not PARSER.recognises(("tar", "cf"), recorded("tar-1.34-checkpoint-echo.txt"))
     assert not PARSER.recognises(("dd",), recorded("tar-1.34-totals.txt"))
+
+
+def test_an_archive_that_is_nowhere_is_a_trap():
+    for words in ("tar cf /dev/null a", "tar -cf - a > /dev/null", "tar --file=/dev/null -c a"):
+        assert "reads no file" in (PARSER.trap(words.split()) or ""), words
+    for words in ("tar cf - a", "tar cf a.tar a", "tar xf - > /dev/null", "tar cf a.tar a > /dev/null"):
+        assert PARSER.trap(words.split()) is None, words

@@ -78,6 +78,15 @@ def test_the_mean_of_a_tool_is_of_neither_level():
     assert "a burst, then a lower rate" in finding.relabel
 
 
+def test_a_burst_that_passed_before_the_first_look_under_the_clock():
+    """Nobody looked between 0.5 s before and 0.5 s after the start: all that passed then passed after the start."""
+    found = tool([30.0, *[0.2] * 20])
+    (seen,) = found.observations.series
+    late = replace(seen, at_ns=array("q", (-500_000_000, *seen.at_ns[5:])), value=array("d", (0.0, *seen.value[5:])))
+    finding = RULE.check(replace(found, observations=replace(found.observations, series=(late,))))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+
+
 def test_a_level_of_a_tool_that_lasts_for_a_while():
     finding = RULE.check(tool([*[4.0] * 8, *[1.0] * 12], layer="process", direction="read"))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)

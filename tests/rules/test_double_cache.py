@@ -1,10 +1,13 @@
 """T03: two O_DIRECT passes over a file on a loop device, direct I/O below it off and on."""
 
+from dataclasses import replace
+
 import pytest
 
-from assay.records import Claim, State, Tier
+from assay.records import Claim, Durability, Rung, Severity, State, Tier
 from assay.rules.double_cache import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
+from stage.rows import each
 from stage.said import FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
 from stage.traced_cases import traced
 
@@ -80,3 +83,25 @@ def test_states():
         (RULE.applies(case_of(Made(), "T03")), NOT_ASKED),
         (RULE.applies(case_of(Made(operation="stat", devices=LOOP), "T03")), NOT_ASKED),
     )
+
+
+@each(
+    "operation volatile claim severity",
+    ("read", "tmpfs below loop0", Claim(tier=Tier.DEVICE), Severity.INVALIDATES),
+    ("write", "tmpfs below loop0", Claim(durability=Durability.STABLE_MEDIA), Severity.INVALIDATES),
+    ("read", "tmpfs below loop0", Claim(), Severity.NOTES),
+    ("read", "tmpfs", Claim(tier=Tier.DEVICE), None),  # of an overlay
+)
+def test_a_lowest_device_in_memory_is_no_disk(operation, volatile, claim, severity):
+    made = Made(operation=operation, claim=claim, devices=("loop0",), seen=Seen(lower_bytes=256 * MIB))
+    case = case_of(made, "T03")
+    case = replace(case, run=replace(case.run, places=(replace(case.run.places[0], volatile=volatile),)))
+    readings = tuple(
+        replace(one, subject="device:loop0") if one.rung is Rung.LOWEST_DEVICE else one for one in case.observations.readings
+    )
+    case = replace(case, observations=replace(case.observations, readings=readings))
+    if severity is None:
+        assert RULE.applies(case) is not None
+    else:
+        finding = RULE.check(case)
+        assert (finding.state, finding.severity, "tmpfs below loop0" in finding.statement) == (State.FAIL, severity, True)

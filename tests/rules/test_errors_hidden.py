@@ -86,3 +86,21 @@ def test_answers_of_another_length_may_be_failures():
     assert RULE.check(case_of(Made(values={**told, "read.errors": 4711.0}), "G04")).state is State.FAIL
     rates = {"read.errors": 0.0, "read.attempts": 100_000.0}
     assert RULE.check(case_of(Made(values={**rates, "read.doubtful": 10_000.0}), "G04")).state is State.UNVERIFIED
+
+
+@each(
+    "more error state words",
+    ({}, "the command ended with status 8", State.UNVERIFIED, "The command ended with status 8: a part"),
+    ({"read.errors": 1.0, "read.attempts": 1.0, "read.http_status": 404.0}, None, State.FAIL, "(HTTP status 404)"),
+    (
+        {"read.errors": 0.0, "read.attempts": 1.0, "read.count": 1.0, "read.doubtful": 1.0},
+        None,
+        State.UNVERIFIED,
+        "curl may have",
+    ),
+    ({"read.errors": 0.0, "read.attempts": 1.0, "read.count": 1.0}, None, State.PASS, "No operation failed"),
+)
+def test_a_command_whose_bytes_were_seen(more, error, state, words):
+    one = case_of(Made(values={"read.bytes": 9e6, **more}, knobs={"parse": "observed"}, error=error), "G04")
+    assert RULE.applies(one) is None
+    assert (RULE.check(one).state, words in RULE.check(one).statement) == (state, True)

@@ -142,3 +142,10 @@ def test_calls_of_a_command_that_wrote_more_than_became_dirty_may_have_gone_to_p
         ("all to files", judged(but(piped, call_bytes=257 * MIB)), PASS),
         ("its own bytes", judged(but(piped, values={"write.bytes": 256.0 * MIB})), PASS),
     )
+
+
+def test_zeros_that_dd_left_out_were_not_overwritten():
+    made = but(OVERWRITTEN, claim=STABLE, operation="write", call_bytes=115, lower_bytes=0, drain_bytes=0)
+    made = replace(made, knobs={"argv": ("dd", "if=/dev/zero", "of=f", "conv=sparse,fsync")})
+    assert "conv=sparse" in judged(made).statement
+    assert "overwritten in memory" in judged(replace(made, knobs={"argv": ("dd", "conv=fsync")})).statement

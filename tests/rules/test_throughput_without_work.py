@@ -131,3 +131,8 @@ def test_states():
         (RULE.applies(loaded("G05", {"search": 5})), ASKED),
         (RULE.applies(loaded("G05", {"search": 5, "compare": 5}, operation="compare")), NOT_ASKED),
     )
+
+
+def test_an_engine_that_does_nothing_did_no_work():
+    finding = RULE.check(case({"read.bytes": 2.0 * GIB, "read.idle": 1.0}, cpu_ms=3000))
+    assert (finding.state, finding.severity, "ioengine=null" in finding.statement) == (State.FAIL, Severity.INVALIDATES, True)

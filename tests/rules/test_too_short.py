@@ -63,6 +63,28 @@ def test_a_rate_of_a_few_operations_is_that_of_beginning(values, is_asked):
         assert RULE.applies(burst) is not None
 
 
+@each(
+    "argv elapsed_s is_asked",
+    (("fio", "--runtime=60", "--size=1g"), 2, True),
+    (("fio", "--runtime=1m"), 2, True),
+    (("sh", "-c", "cd /x && ab -k -t 60 -n 100 http://h/"), 2, True),
+    (("fio", "--runtime=60"), 59, False),
+    (("fio", "--size=1g"), 2, False),
+    (("sh", "-c", "fio --runtime=60 a; fio --runtime=9 b"), 2, False),
+)
+def test_a_tool_that_ended_before_its_time(argv, elapsed_s, is_asked):
+    made = Made(figure="ops_per_s", values={"read.ops_per_s": 1e4, "read.elapsed_ns": elapsed_s * 1e9}, knobs={"argv": argv})
+    assert (RULE.applies(case_of(made, "W01")) is None) is is_asked
+    if is_asked:
+        assert RULE.check(case_of(made, "W01")).detail == "2 s of 60 s"
+
+
+def test_a_report_that_names_the_time_of_its_job():
+    values = {"read.ops_per_s": 1e4, "read.elapsed_ns": 2e9, "read.asked_ns": 3e11}
+    made = Made(figure="ops_per_s", values=values)
+    assert RULE.check(case_of(made, "W01")).detail == "2 s of 300 s"
+
+
 def test_states():
     hold(
         "three seconds are invalid and half a minute qualifies",

@@ -358,6 +358,17 @@ def option(argv: Sequence[str], *names: str) -> str | None:
     return found
 
 
+OWN_HOST = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}|::1", re.IGNORECASE)
+
+
+def to_itself(argv: Sequence[str]) -> str | None:
+    """Return what a client of a network test measures whose server (`-c HOST`) is this very machine; `Parser.trap`."""
+    host = option(argv, "-c", "--client")
+    if host is None or OWN_HOST.fullmatch(host) is None:
+        return None
+    return f"Client and server are one machine: {host} leads over its loopback, and over no network. Use another machine."
+
+
 def file_option(tool: str, *names: str) -> Callable[[Sequence[str]], str | None]:
     """Return `Parser.result_file` of a tool that writes its result to the file of one of these options."""
     return lambda argv: option(argv, *names) if calls(argv, tool) else None
@@ -387,6 +398,13 @@ class Manner:
     pattern: str = ""
     """Access pattern, such as `randread`."""
     engine: str = ""
+    runtime: str = ""
+    """How long the jobs may go on, as it is written."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the engine does nothing."""
+        return self.engine == "null"
 
     def has(self, figure: str) -> bool:
         """Return True if a figure is valid: engines that move no data have no bytes."""

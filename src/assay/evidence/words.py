@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
+SEPARATORS = frozenset(";&|()")
 REMOTE = re.compile(r"(?:^|\s)(?:[a-z0-9+]+://|(?:[\w.-]+@)?[\w.-]{2,}:\S|//[\w.-]+/)")
 """An address of another machine, as a word of a command: a URL, `host:path`, `//host/share`."""
 
@@ -29,3 +31,37 @@ def script_of(argv: Sequence[str]) -> str | None:
         if shell and word.startswith("-") and not word.startswith("--") and word.endswith("c"):
             return argv[at + 1]
     return None
+
+
+def commands(argv: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the words themselves, or where they give a script to a shell, the simple commands of the script."""
+    script = script_of(argv)
+    if script is None:
+        yield tuple(argv)
+        return
+    import shlex
+
+    lexer = shlex.shlex(script.replace("\\\n", " ").replace("\n", ";"), posix=True, punctuation_chars=";&|()<>")
+    lexer.whitespace_split = True
+    words: list[str] = []
+    with contextlib.suppress(ValueError):  # a quote that is never closed: the shell will say so
+        for word in lexer:
+            if set(word) <= SEPARATORS and words:
+                yield tuple(words)
+            words = [] if set(word) <= SEPARATORS else [*words, word]
+    if words:
+        yield tuple(words)
+
+
+def given(words: Sequence[str], names: Sequence[str]) -> str | None:
+    """Return what the last of these options is given: as the next word, behind `=`, or glued to a letter."""
+    found = None
+    for at, word in enumerate(words):
+        for name in names:
+            if word == name:
+                found = words[at + 1] if at + 1 < len(words) else None
+            elif word.startswith(f"{name}="):
+                found = word.partition("=")[2]
+            elif len(name) == 2 and not name.startswith("--") and word.startswith(name) and word[2:3].isdigit():
+                found = word[2:]
+    return found

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from assay.catalogue import Host
 from assay.errors import EvidenceError
 from assay.frozen import dataclass
+from assay.records import IN_MEMORY
 
 DELETED = " (deleted)"
 """Suffix that the kernel appends to the name of an unlinked image."""
@@ -106,6 +107,25 @@ def backing_file(host: Host, loop: str) -> str | None:
     except OSError:
         return None
     return text.rstrip("\n").removesuffix(DELETED)
+
+
+IN_RAM = re.compile(r"zram\d+|ram\d+|nullb\d+")
+"""Block devices that keep what they are given in memory, or nowhere."""
+
+
+def memory_device(host: Host, devices: Sequence[str]) -> str | None:
+    """Return `zram0` or `tmpfs below loop0` where the lowest of these devices is in memory; None where a disk may be below."""
+    lowest = devices[-1] if devices else ""
+    if IN_RAM.fullmatch(lowest):
+        return lowest
+    image = backing_file(host, lowest) if lowest.startswith("loop") else None
+    if image is None:
+        return None
+    try:
+        below = writing_mount(host, mount_of(host, image)).filesystem
+    except (EvidenceError, OSError):
+        return None
+    return f"{below} below {lowest}" if below in IN_MEMORY else None
 
 
 def device_number(host: Host, device: str) -> str:

@@ -44,12 +44,23 @@ def course_of_tool(phase: Phase, observations: Observations, operation: str, lea
     if count < least_parts or phase.end_ns <= phase.start_ns:
         return None
     times = [phase.start_ns + (phase.end_ns - phase.start_ns) * part // count for part in range(count + 1)]
-    curves = [list(zip(one.at_ns, one.value, strict=True)) for one in every]
+    curves = [clipped(list(zip(one.at_ns, one.value, strict=True)), (phase.start_ns, phase.end_ns)) for one in every]
     done = [sum(at(curve, when) for curve in curves) for when in times]
     parts = busy([after - before for before, after in pairwise(done)])
     each_s = (phase.end_ns - phase.start_ns) / count / 1e9
     seen = done[-1] - done[0]
     return Course(parts=parts, seconds=len(parts) * each_s, seen_bytes=seen) if len(parts) >= least_parts and seen else None
+
+
+def clipped(curve: Sequence[tuple[int, float]], edges: tuple[int, int]) -> list[tuple[int, float]]:
+    """The samples between two times, and at these what was counted last before and first after them.
+
+    The tool moved nothing outside: a line from one sample to the next would give a part of a burst to the time before it.
+    """
+    start, end = edges
+    before, later = [value for at_ns, value in curve if at_ns <= start], [value for at_ns, value in curve if at_ns >= end]
+    inside = [(at_ns, value) for at_ns, value in curve if start < at_ns < end]
+    return [*((start, value) for value in before[-1:]), *inside, *((end, value) for value in later[:1])]
 
 
 def busy(parts: Sequence[float]) -> tuple[float, ...]:

@@ -21,6 +21,7 @@ from itertools import accumulate
 from typing import Any
 
 from assay.catalogue import Parser, printed
+from assay.evidence import asked_time
 
 Row = Mapping[str, Any]
 EXPECTED = "a complete last report of fio (--output-format=json)"
@@ -41,6 +42,15 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         for name, rows, manner in _groups(report, sums or each, side):
             found = (*_amounts(rows), ("errors", printed.exact(failed)), *_rates(rows), *_latencies(rows))
             yield from ((f"{name}.{key}", figure) for key, figure in found if manner.has(key))
+            yield from ((f"{name}.{key}", figure) for key, figure in _asked(manner))
+
+
+def _asked(manner: printed.Manner) -> Iterator[printed.Figure]:
+    """Yield what the options of a group say of its figures: that no I/O was done, and the time that was asked for."""
+    if manner.is_idle:
+        yield "idle", printed.exact(1)
+    if time := asked_time.seconds(manner.runtime):
+        yield "asked_ns", printed.exact(1e9 * time)
 
 
 def _report(text: str) -> Row:
@@ -71,7 +81,8 @@ def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, 
             busy.setdefault(group, []).append(_in_bytes_and_ns(job[side]))
             options = {**report.get("global options", {}), **job.get("job options", {})}
             pattern = options.get("rw", options.get("readwrite", ""))
-            manners.setdefault(group, printed.Manner(pattern=str(pattern), engine=str(options.get("ioengine", ""))))
+            engine, runtime = (str(options.get(name, "")) for name in ("ioengine", "runtime"))
+            manners.setdefault(group, printed.Manner(pattern=str(pattern), engine=engine, runtime=runtime))
     names = printed.fio_groups(side, manners)
     yield from ((names[group], rows, manners[group]) for group, rows in busy.items())
 

@@ -80,6 +80,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
                 name: figure for name, figure in named.items() if manner.has(name) and (name, figure.value) != ("ops_per_s", 0)
             }
             yield from ((f"{names[group]}.{name}", figure) for name, figure in valid.items())
+            if manner.is_idle:
+                yield f"{names[group]}.idle", printed.exact(1.0)
 
 
 def _starts(rows: Sequence[str]) -> list[int]:

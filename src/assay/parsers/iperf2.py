@@ -103,4 +103,5 @@ PARSER = Parser(
     recognises=printed.prints(("iperf", "iperf2"), BEGUN, CSV),
     **printed.reads(_figures, EXPECTED, begins=BEGUN, broken=BROKEN),
     programs=("iperf", "iperf2"),
+    trap=printed.to_itself,
 )

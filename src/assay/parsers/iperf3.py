@@ -166,4 +166,5 @@ PARSER = Parser(
     recognises=printed.prints(("iperf3",), BEGUN, BROKEN, SIDE, '"test_start"'),
     **printed.reads(_figures, EXPECTED, begins=BEGUN),
     result_file=printed.file_option("iperf3", "--logfile"),
+    trap=printed.to_itself,
 )

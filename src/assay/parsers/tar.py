@@ -56,9 +56,13 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 
 
 def trap(argv: Sequence[str]) -> str | None:
-    """Return what GNU tar does with an archive that is /dev/null: it opens no file (tar 1.34, src/create.c, file_dumpable_p)."""
+    """Return what GNU tar does with an archive that is /dev/null: it opens no file (tar 1.34, src/create.c, file_dumpable_p).
+
+    It looks at the archive itself, so standard output that a shell sent there is the same.
+    """
     goals = (after for word, after in pairwise(argv) if re.fullmatch(r"-?[A-Za-z]*f|--file", word))
-    nowhere = "/dev/null" in goals or not {"-f/dev/null", "--file=/dev/null"}.isdisjoint(argv)
+    sent = any(word in (">", ">>") and after == "/dev/null" for word, after in pairwise(argv))
+    nowhere = "/dev/null" in goals or (sent and "-" in argv) or not {"-f/dev/null", "--file=/dev/null"}.isdisjoint(argv)
     if not nowhere or operations(argv) != ("write",):
         return None
     return "GNU tar reads no file if the archive is /dev/null. Use a pipe: tar cf - DIR | cat > /dev/null"

@@ -27,6 +27,7 @@ from assay.published.claim import (
     mistaken_unit,
     printed,
 )
+from assay.published.latencies import in_a_window, in_order
 from assay.published.statement import ClaimComparison, PrintedFigure, Statement, Wire
 from assay.published.vocabulary import Interval, QuantityKind, Sense
 from assay.records import Bound, Finding, Severity, State
@@ -478,9 +479,8 @@ def in_flight(case: Case) -> Iterator[Finding]:
     latency = statement.only(QuantityKind.LATENCY) or statement.only(QuantityKind.PERCENTILE)
     if rate is None or latency is None or most is None or not most.value:
         return
-    beyond = Fraction(1) if latency.kind is QuantityKind.LATENCY else _beyond(statement, latency)
-    if beyond is None:
-        return
+    is_mean = latency.kind is QuantityKind.LATENCY
+    beyond = 1 - (latency.rank or 0)
     flying = claim.product(rate, printed(latency), QuantityKind.COUNT, "")
     least = flying.interval.low * beyond
     at_least = "" if beyond == 1 else "at least "
@@ -491,7 +491,7 @@ def in_flight(case: Case) -> Iterator[Finding]:
     if least > most_allowed:
         relabel = f"{rate.text} and {latency.text} cannot both be right with {most.text} in flight"
         yield claim_finding(LITTLE, State.FAIL, f"{words}, more than {most.text}.", relabel=relabel)
-    elif beyond == 1 and Sense.DEPTH in most.roles and flying.interval.high is not None and flying.interval.high < reached:
+    elif is_mean and Sense.DEPTH in most.roles and flying.interval.high is not None and flying.interval.high < reached:
         yield claim_finding(
             LITTLE,
             State.FAIL,
@@ -502,18 +502,6 @@ def in_flight(case: Case) -> Iterator[Finding]:
         )
     else:
         yield claim_finding(LITTLE, State.PASS, f"{words} (limit {most.text}).")
-
-
-PERCENT = re.compile(r"p(99\.99|99\.9|999|99|95|90|50)|(median)|(9[59])th", re.IGNORECASE)
-
-
-def _beyond(statement: Statement, latency: PrintedFigure) -> Fraction | None:
-    """Return the share of the requests that took at least as long as a percentile; None where the text names none."""
-    near = list(PERCENT.finditer(statement.text[: latency.start])) or list(PERCENT.finditer(statement.text[latency.end :]))
-    if not near:
-        return None
-    digits = near[-1][1] or near[-1][3] or "50"
-    return 1 - Fraction({"999": "99.9"}.get(digits, digits)) / 100
 
 
 def failures(case: Case) -> Iterator[Finding]:
@@ -679,6 +667,8 @@ CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     parts_agree,
     check_ratios,
     in_flight,
+    in_a_window,
+    in_order,
     orders,
     head_moves,
     failures,

@@ -39,6 +39,7 @@ _PRINTED_BY_FIO = re.compile(
     r"(?P<key>IOPS|bs|blocksize)=(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>[kKmMgG]?)(?![A-Za-z0-9.])", re.ASCII
 )
 _RATE_OF_FIO = re.compile(r"BW=(?=[0-9])")
+_ORDINAL = re.compile(r"[0-9.]{1,7}th(?:\s+percentile)?(?![A-Za-z0-9])", re.ASCII | re.IGNORECASE)
 _REST = re.compile(r"[^\s,;:()]+|[,;:()]")
 _BLANK = re.compile(r"\s+")
 
@@ -150,6 +151,14 @@ def _word(text: str, start: int) -> Token | None:
     return Token(start=start, end=match.end(), text=match[0], role=role)
 
 
+def _ordinal(text: str, start: int) -> Token | None:
+    """`99th percentile`."""
+    match = _ORDINAL.match(text, start)
+    if match is None or " ".join(match[0].lower().split()) not in vocabulary.RANKS:
+        return None
+    return Token(start=start, end=match.end(), text=" ".join(match[0].split()), role=Sense.PERCENTILE)
+
+
 def _glued(text: str, start: int) -> Token | None:
     """`QD32`, `bs=4k`: a word and its number in one."""
     match = _GLUED.match(text, start)
@@ -191,6 +200,7 @@ _MATCHERS: tuple[Callable[[str, int], Token | None], ...] = (
     _printed_by_a_tool,
     _wire,
     _clock,
+    _ordinal,
     _quantity,
     _printed_by_fio,
     _glued,
@@ -397,10 +407,10 @@ def _sizes(draft: Draft) -> None:
 
 
 def _latencies_and_depths(draft: Draft) -> None:
-    """`4 ms latency`, `32 threads`, `queue depth 32`."""
+    """`4 ms latency`, `p99 3 ms`, `32 threads`, `queue depth 32`."""
+    for place in draft.places(Sense.LATENCY, Sense.ROUND_TRIP, Sense.PERCENTILE):
+        _time_of_a_request(draft, place)
     for role, was, becomes in (
-        (Sense.LATENCY, QuantityKind.TIME, QuantityKind.LATENCY),
-        (Sense.PERCENTILE, QuantityKind.TIME, QuantityKind.PERCENTILE),
         (Sense.IN_FLIGHT, QuantityKind.NUMBER, QuantityKind.IN_FLIGHT),
         (Sense.DEPTH, QuantityKind.NUMBER, QuantityKind.IN_FLIGHT),
     ):
@@ -410,6 +420,29 @@ def _latencies_and_depths(draft: Draft) -> None:
                 draft.used.add(place)
                 if role is Sense.DEPTH:
                     _depth(draft, (place - 1, of))
+
+
+def _time_of_a_request(draft: Draft, place: int) -> None:
+    """Mark the time next to `latency`, `RTT` or the name of a percentile."""
+    role = draft.role(place)
+    kind = QuantityKind.PERCENTILE if role is Sense.PERCENTILE else QuantityKind.LATENCY
+    near = (place - 1, place + 2 if draft.word(place + 1) in OF else place + 1)
+    at = next((one for one in near if one in draft.figures and draft.figures[one].kind is QuantityKind.TIME), None)
+    if at is None or role is None:
+        if role is Sense.LATENCY and draft.role(place + 1) in (Sense.LATENCY, Sense.PERCENTILE):
+            draft.used.add(place)  # `latency avg 2 ms`
+        return
+    figure = replace(draft.figures[at], kind=kind, rank=vocabulary.RANKS.get(draft.word(place).removesuffix(" latency")))
+    draft.figures[at] = replace(figure, roles=figure.roles | {role}) if role is Sense.ROUND_TRIP else figure
+    draft.used.add(place)
+
+
+def _windows(draft: Draft) -> None:
+    """`64 KiB window`, `window of 64 KiB`: what a connection may have on its way."""
+    for place in draft.places(Sense.WINDOW):
+        of = place + 2 if draft.word(place + 1) in OF else place + 1
+        if _becomes(draft, (place - 1, of), QuantityKind.AMOUNT, QuantityKind.WINDOW):
+            draft.used.add(place)
 
 
 def _depth(draft: Draft, places: tuple[int, int]) -> None:
@@ -528,6 +561,7 @@ PASSES: tuple[Callable[[Draft], None], ...] = (
     _changes_in_one_unit,
     _changes_and_ranges,
     _memories,
+    _windows,
     _products,
     _data_sets,
     _latencies_and_depths,
@@ -549,7 +583,9 @@ LOOSE: dict[Sense, str] = {
     Sense.TIMES: "no two figures to multiply around it",
     Sense.MEMORY: "no amount next to it",
     Sense.LATENCY: "no time next to it",
+    Sense.ROUND_TRIP: "no time next to it",
     Sense.PERCENTILE: "no time next to it",
+    Sense.WINDOW: "no amount next to it",
     Sense.FAILED: "no number next to it",
     Sense.LOSS: "no number next to it",
     Sense.LIMIT: "no rate next to it",

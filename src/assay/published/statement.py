@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from assay import links
@@ -70,6 +70,10 @@ _ALSO: Mapping[str, str] = {
     "SATA-1": rf"SATA[- ]?I(?!I)|SATA 1\.5{_GBIT}|SATA-?150",
     "SATA-2": rf"SATA[- ]?II(?!I)|SATA 3(?:\.0)?{_GBIT}|SATA-?300",
     "SATA-3": rf"SATA[- ]?III|SATA 6(?:\.0)?{_GBIT}|SATA-?600|6{_GBIT} SATA",
+    **{
+        f"WiFi-{generation}": rf"(?:Wi-?Fi|WLAN)[- ]?{generation}E?|802\.11[- ]?{letters}"
+        for generation, letters in ((4, "n"), (5, "ac"), (6, "ax"), (7, "be"))
+    },
     **{f"PCIe-{generation}": rf"PCI(?:e|-E|[ -]Express)[- ]?(?:Gen[- ]?)?{generation}" for generation in range(1, 6)},
 }
 """Other names under which links are sold: generations in Roman figures, by their signalling rate, by `Gen`."""
@@ -113,6 +117,14 @@ _CROSSED = re.compile(
     re.ASCII,
 )
 """What a rate goes over, given by its own rate alone, or by a number in the unit of the rate before."""
+_OF_WIFI = re.compile(
+    rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)\s*(?:{UNIT_PATTERNS[QuantityKind.RATE].pattern})\s+"
+    r"(?:Wi-?Fi|WLAN|wireless)(?:\s+(?:link|connection))?(?![A-Za-z0-9_])",
+    re.IGNORECASE | re.ASCII,
+)
+_STREAMS = re.compile(r"(?P<streams>[1-8])x[1-8](?::[1-8])?\s+(?=Wi-?Fi|WLAN|802\.11)", re.IGNORECASE | re.ASCII)
+MOST_STREAMS: Mapping[str, int] = {"WiFi-4": 4, "WiFi-5": 8, "WiFi-6": 8, "WiFi-7": 8}
+"""The spatial streams of the rate that links.toml has."""
 _GIGABIT = re.compile(rf"{_COUNT}(?:gigabit\s+(?:Ethernet|LAN)|GigE)(?![A-Za-z0-9_])", re.IGNORECASE | re.ASCII)
 
 
@@ -127,7 +139,34 @@ def wire_at(text: str, start: int) -> Wire | None:
         return _wire(gigabit, "1GbE", None)
     by_speed = _BY_SPEED.match(text, start)
     custom = _assumed(by_speed) if by_speed is not None else None
-    return custom or _by_rate(text, start) or _crossed(text, start)
+    return custom or _of_wifi(text, start) or _by_streams(text, start) or _by_rate(text, start) or _crossed(text, start)
+
+
+def _of_wifi(text: str, start: int) -> Wire | None:
+    """`866 Mbit/s WiFi`: the rate that both ends agreed on, of which the best frames leave as much as of any WiFi."""
+    match, known = _OF_WIFI.match(text, start), links.find("WiFi-6")
+    rate = Fraction(match["number"]) * unit_size(QuantityKind.RATE, match) if match is not None else Fraction(0)
+    if match is None or known is None or not rate:
+        return None
+    return Wire(link=_scaled(known, match[0], float(rate * 8)), base=match[0], start=start, end=match.end())
+
+
+def _by_streams(text: str, start: int) -> Wire | None:
+    """`2x2 WiFi 5`: so many of the spatial streams of the standard."""
+    match = _STREAMS.match(text, start)
+    whole = wire_at(text, match.end()) if match is not None else None
+    if match is None or whole is None or whole.base not in MOST_STREAMS:
+        return None
+    share = int(match["streams"]) / MOST_STREAMS[whole.base]
+    link = _scaled(whole.link, text[start : whole.end], whole.link.line_bits_per_s * share)
+    return replace(whole, link=link, base=link.name, start=start)
+
+
+def _scaled(link: Link, name: str, line_bits_per_s: float) -> Link:
+    """Return a link of the same kind with another line rate."""
+    times = line_bits_per_s / link.line_bits_per_s
+    payload, counted = link.payload_bytes_per_s * times, link.counted_bytes_per_s * times
+    return replace(link, name=name, line_bits_per_s=line_bits_per_s, payload_bytes_per_s=payload, counted_bytes_per_s=counted)
 
 
 def _by_rate(text: str, start: int) -> Wire | None:
@@ -215,6 +254,8 @@ class PrintedFigure:
     """Of a range its two ends, in base units."""
     limit: Sense | None = None
     """UNDER or ABOVE where the text says so."""
+    rank: Fraction | None = None
+    """Of a percentile the share of the requests that took no longer."""
 
     @property
     def base(self) -> str:

@@ -32,6 +32,7 @@ class QuantityKind(StrEnum):
     TIME = "time"
     LATENCY = "latency"
     PERCENTILE = "latency percentile"
+    WINDOW = "window"
     COUNT = "count"
     IN_FLIGHT = "in flight"
     SHARE = "share"
@@ -54,6 +55,7 @@ BASES: Mapping[QuantityKind, str] = {
     QuantityKind.TIME: "s",
     QuantityKind.LATENCY: "s",
     QuantityKind.PERCENTILE: "s",
+    QuantityKind.WINDOW: "bytes",
     QuantityKind.COUNT: "count",
     QuantityKind.IN_FLIGHT: "count",
     QuantityKind.SHARE: "share",
@@ -95,7 +97,9 @@ class Sense(StrEnum):
     BOTH_WAYS = "both directions"
     BLOCK = "size of one request"
     LATENCY = "time of one request"
-    PERCENTILE = "time that most requests do not exceed"
+    ROUND_TRIP = "time to the other end and back"
+    PERCENTILE = "time that so many requests do not exceed"
+    WINDOW = "bytes that a connection may have on their way"
     IN_FLIGHT = "requests at a time"
     DEPTH = "requests that one client keeps in flight"
     FAILED = "operations that failed"
@@ -160,6 +164,21 @@ NOUNS: Mapping[str, Sense | None] = {
 }
 """What operations are called where they are counted, with what they do where that is said."""
 
+RANKS: Mapping[str, Fraction] = {
+    "min": Fraction(0),
+    "minimum": Fraction(0),
+    "median": Fraction(1, 2),
+    **{
+        name: Fraction(percent) / 100
+        for percent in ("1", "5", "10", "25", "50", "75", "90", "95", "98", "99", "99.5", "99.9", "99.95", "99.99", "99.999")
+        for name in (f"p{percent}", f"{percent}th percentile", f"{percent}th")
+    },
+    "p999": Fraction("0.999"),
+    "p9999": Fraction("0.9999"),
+    "max": Fraction(1),
+    "maximum": Fraction(1),
+}
+"""Names of percentiles -> the share of the requests that took no longer."""
 _WORDS: Mapping[Sense, str] = {
     Sense.BREAK: ", | ; | . | : | ( | )",
     Sense.PLAIN: "a | an | the | of | in | on | with | at | by | is | was | are | were | for | and | it | this | that"
@@ -191,10 +210,12 @@ _WORDS: Mapping[Sense, str] = {
     Sense.JUMBO: "jumbo | jumbo frames | MTU 9000",
     Sense.BOTH_WAYS: "both directions | both ways | bidirectional | full duplex",
     Sense.BLOCK: "record | records | record size | block | blocks | block size | requests | request size",
-    Sense.LATENCY: "latency | RTT | round trip | round trip time | response time | each | per operation | per request"
-    " | mean latency | average latency",
-    Sense.PERCENTILE: "p50 | p90 | p95 | p99 | p99.9 | p99.99 | p999 | median latency | 95th percentile | 99th percentile"
-    " | p99 latency | p95 latency | p99.9 latency",
+    Sense.LATENCY: "latency | response time | each | per operation | per request | mean | average | avg"
+    " | mean latency | average latency | avg latency",
+    Sense.ROUND_TRIP: "RTT | round trip | round trip time | ping",
+    Sense.PERCENTILE: " | ".join(f"{name}{latency}" for name in RANKS for latency in ("", " latency")),
+    Sense.WINDOW: "window | window size | TCP window | receive window | send window | congestion window | rwnd | cwnd"
+    " | socket buffer",
     Sense.IN_FLIGHT: "clients | client | threads | thread | workers | readers | writers | processes | jobs"
     " | streams | numjobs | parallel clients | concurrent clients | connections",
     Sense.DEPTH: "queue depth | depth | iodepth | QD",
@@ -236,7 +257,9 @@ def _any(*tables: Mapping[str, object]) -> str:
 BLOCKS: Mapping[str, Fraction] = {"k": Fraction(2**10), "K": Fraction(2**10)}
 """`4k` as tools of storage write a block size (fio, dd): right behind a power of two, where no count of operations follows."""
 _POWER_OF_TWO = "|".join(rf"(?<=(?<![0-9.]){2**power})" for power in range(11))
-_BLOCK_FOLLOWS = r"(?=\s*(?:$|[,;:)0-9=]|(?:rand|seq|block|record|request|read|write|(?:bs|at|is|gives|makes|with|over)\b)))"
+_BLOCK_FOLLOWS = (
+    r"(?=\s*(?:$|[,;:)0-9=]|(?:rand|seq|block|record|request|read|write|window|(?:bs|at|is|gives|makes|with|over)\b)))"
+)
 _NO_RATE = rf"(?!\s+(?:[a-z]+\s+)?(?:{_any(NOUNS)}){_PER}(?:{pattern(SECONDS).pattern}))"
 """`256k reads per second` is a count."""
 _BLOCK = rf"(?P<block>(?:{_POWER_OF_TWO}){pattern(BLOCKS).pattern}){_NO_RATE}{_BLOCK_FOLLOWS}"

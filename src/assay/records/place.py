@@ -132,7 +132,10 @@ class Place:
     box: Box | None = None
     """The machine that the target put between load and server."""
     volatile: str | None = None
-    """Of a stacked file system that writes into one in memory (an overlay whose upper layer is in tmpfs) the type of that one."""
+    """Of a stacked file system that writes into one in memory (an overlay whose upper layer is in tmpfs) the type of that one.
+
+    Of a block device that is in memory itself its name at the end: `zram0`, `tmpfs below loop0`.
+    """
 
     @property
     def memory(self) -> str | None:
@@ -143,6 +146,12 @@ class Place:
     def is_in_memory(self) -> bool:
         """Whether the file system stores its files in memory alone."""
         return self.filesystem in IN_MEMORY
+
+    @property
+    def memory_device(self) -> str | None:
+        """The lowest block device where it is in memory itself, with what holds it; None where it is not known to be."""
+        named = self.volatile if self.devices else None
+        return named if named is not None and named.split(" ")[-1] == self.devices[-1] else None
 
     @property
     def is_in_user_space(self) -> bool:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TypedDict, Unpack
 
@@ -162,6 +163,17 @@ def knob(case: TrialCase, name: str, workload: str | None = None) -> Value:
     if f"{owner}.{name}" in case.run.trial.levels:
         return case.run.trial.levels[f"{owner}.{name}"]
     return next((spec.knobs.get(name) for spec in case.experiment.workloads if spec.name == owner), None)
+
+
+VARIABLE = re.compile(r"\{(variables\.[a-z0-9_]{1,60})\}")
+
+
+def argv_of(case: TrialCase) -> tuple[str, ...]:
+    """The words of an external command, with the variables of the trial in them; none of another workload."""
+    words = knob(case, "argv")
+    if not isinstance(words, tuple):
+        return ()
+    return tuple(VARIABLE.sub(lambda match: str(knob(case, match[1])), str(word)) for word in words)
 
 
 def shortened(value: str) -> str:

@@ -54,6 +54,12 @@ COLD_MOUNT = (
 )
 
 
+def applies(case: TrialCase) -> str | None:
+    """Reads of data, by tools that read."""
+    idle = case.phase.values.get(f"{case.measure.operation}.idle")
+    return "the tool's engine reads nothing (G05)" if idle else reads_only(case)
+
+
 def check(case: TrialCase) -> Finding:
     """The share of the bytes that never left the client's memory, against what is claimed."""
     requested = of_files(case, ladder.requested_bytes(case.phase, case.observations, Direction.READ))
@@ -352,7 +358,7 @@ RULE = Rule(
     part="tier",
     short="answered from memory",
     meaning=Meaning.PAGE_CACHE,
-    applies=reads_only,
+    applies=applies,
     check=check,
     about=About.ALL_HOSTS,
     reads=(

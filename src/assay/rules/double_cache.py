@@ -7,6 +7,7 @@ The lowest device includes other processes' I/O, so only a low count is conclusi
 kernel's flag `loop/dio` decides, else it is unverified.
 The cause is named by what was seen of the image: pages in memory (cachestat), or holes and unwritten extents (FIEMAP).
 Cached pages of the image that grew by more than `backing_share`, or dio = 0, qualify even a run that came from the disk.
+A lowest device that is in memory itself (zram, a RAM disk, an image in tmpfs) fails claims of the device and of stable media.
 Writes through a loop device without direct I/O pass if the lowest device took as much by the end of the drain.
 With tracepoints (`observers = ["*", "tracepoints"]`) pages of the image that came into memory are counted directly.
 RAID, thin volumes and deduplication change the ratio by design.
@@ -17,7 +18,8 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, traced
-from assay.records import Direction, Finding, Meaning, Place, Rung, Scope, Severity, Span, State, Tier
+from assay.evidence.rungs import DEVICES
+from assay.records import Direction, Durability, Finding, Meaning, Place, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import at_most, found, in_words
 
@@ -30,11 +32,15 @@ def applies(case: TrialCase) -> str | None:
 
 def stacked(place: Place) -> bool:
     """Whether there is a device or an image file below the one that the file system is on."""
-    return len(place.devices) > 1 or bool(place.backing_files)
+    return len(place.devices) > 1 or bool(place.backing_files) or place.memory_device is not None
 
 
 def check(case: TrialCase) -> Finding:
     """Upper against lower device bytes for reads; for writes, whether the stack passes them on."""
+    if (held := in_memory(case)) is not None:
+        return no_disk(case, held)
+    if is_memory_unseen(case):
+        return found(RULE, case, State.UNVERIFIED, "Bytes of a device that is in memory unknown.")
     if case.direction is Direction.WRITE:
         return check_writes(case)
     upper = ladder.passed(case.phase, case.observations, Rung.UPPER_DEVICE, Direction.READ)
@@ -52,6 +58,44 @@ def check(case: TrialCase) -> Finding:
         statement = f"{lower.device}: too much I/O of other processes to see this load's reads."
         return found(RULE, case, State.UNVERIFIED, statement, observed=figures(case, upper, lower))
     return passes_through(case, (upper, lower), cached=cached)
+
+
+def in_memory(case: TrialCase) -> str | None:
+    """The device in memory that moved most of the data; None where none is known to have."""
+    way = case.direction
+    moved = ladder.highest_device(case.phase, case.observations, way) if way is not None else None
+    if way is None or moved is None:
+        return None
+    for place in (one for one in case.run.places if one.memory_device is not None):
+        subject = f"device:{place.devices[0]}"
+        each = (case.observations.rung(case.phase.name, rung, way, subject=subject) for rung in DEVICES)
+        own = max((one.bytes or 0 for found in each for one in found), default=0)
+        if own >= max(CAUSE * moved.raw_bytes, case.thresholds["least_bytes"]):
+            return place.memory_device
+    return None
+
+
+def is_memory_unseen(case: TrialCase) -> bool:
+    """Whether a device is in memory, and nobody counted what any device moved."""
+    way = case.direction
+    moved = ladder.highest_device(case.phase, case.observations, way) if way is not None else None
+    return moved is None and any(place.memory_device is not None for place in case.run.places)
+
+
+def no_disk(case: TrialCase, held: str) -> Finding:
+    """The lowest device itself is in memory."""
+    claimed = case.claim.tier is Tier.DEVICE or case.claim.durability is Durability.STABLE_MEDIA
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"No disk is below: {held} keeps its blocks in memory.",
+        severity=Severity.INVALIDATES if claimed else Severity.NOTES,
+        part=RULE.part if case.claim.tier is Tier.DEVICE or not claimed else "durability",
+        observed={"device": held},
+        relabel=f"{'read of' if case.direction is Direction.READ else 'write into'} a device in memory, {held}",
+        advice="Use a disk, or an image on one.",
+    )
 
 
 def backing_growth(case: TrialCase) -> float | None:

@@ -5,6 +5,8 @@ Short transfers are continued, and a file that ends inside a record is a failure
 An external tool's parser gives its failures; without that number the rule is n/a and exit status 0 counts.
 - Failed operations above `noted_error_share` qualify; above `error_share` the figure is invalid.
 - Answers that may be none, above `noted_error_share`: unverified. ab calls answers of another length failed, caches miss keys.
+- A command that moved bytes and ended with another status than 0, and whose tool counts no failures: unverified.
+- curl says nothing of the page of an error: its status is read from its output (-w, -v, -i), else unverified without -f.
 - Under a device or stable-media claim one failed flush invalidates: the kernel reports a failed buffered write only there, and
   only once.
 
@@ -19,7 +21,7 @@ from assay.evidence import reports
 from assay.measures import figures
 from assay.records import Direction, EngineError, Finding, Scope, Severity, State
 from assay.rulekit.applicability import workload_kind
-from assay.rulekit.findings import found
+from assay.rulekit.findings import found, knob
 
 DRILL = "drill"
 """The workload that tries again until a record is acknowledged."""
@@ -33,20 +35,31 @@ def applies(case: TrialCase) -> str | None:
         return "failures are the figure itself"
     if workload_kind(case) == DRILL:
         return "failures are what a drill is for: its latencies and times away contain them"
-    if case.phase.values and reports.reported_share(case.phase, case.measure.operation) is None:
+    counted = not case.phase.values or reports.reported_share(case.phase, case.measure.operation) is not None
+    if not counted and not ended_badly(case):
         return "an external tool without a count of failures: exit status 0 counts"
     return None
 
 
+def ended_badly(case: TrialCase) -> bool:
+    """Whether the command whose bytes were seen ended with another status than 0: a part of its work may have failed."""
+    return knob(case, "parse") == "observed" and case.run.error is not None
+
+
 def check(case: TrialCase) -> Finding:
     """The share of failed operations, and whether a flush failed that the claim rests on."""
+    if ended_badly(case) and reports.reported_share(case.phase, case.measure.operation) is None:
+        why = f"{(case.run.error or '')[:1].upper()}{(case.run.error or '')[1:]}: a part of its work may have failed."
+        return found(RULE, case, State.UNVERIFIED, why, advice="Read what it printed, and repeat without failures.")
     reported = reports.reported_share(case.phase, case.measure.operation)
     share = reports.failed_share(case.phase, case.measure.operation) if reported is None else reported
     lost, limits = unflushed(case), case.thresholds
     observed = {"error_share": share, "failed_flushes": float(lost)}
     if share <= limits["noted_error_share"] and not lost and (odd := doubtful(case)) > limits["noted_error_share"]:
-        text = f"{measures.percent(odd)} of the answers may be none: keys without a value, other lengths, answers cut short."
-        return found(RULE, case, State.UNVERIFIED, text, observed=observed | {"doubtful_share": odd}, advice=READ_ONE)
+        unseen = knob(case, "parse") == "observed"
+        text = NO_STATUS if unseen else f"{measures.percent(odd)} of the answers may be none: {MAY_BE_NONE}."
+        advice = TELL_STATUS if unseen else READ_ONE
+        return found(RULE, case, State.UNVERIFIED, text, observed=observed | {"doubtful_share": odd}, advice=advice)
     if share <= limits["noted_error_share"] and not lost:
         few = f"{measures.percent(share)} of the operations failed" if share else "No operation failed"
         return found(RULE, case, State.PASS, f"{few}{kinds(case)}.", observed=observed)
@@ -78,11 +91,16 @@ def doubtful(case: TrialCase) -> float:
     return odd / every if every else 0.0
 
 
+MAY_BE_NONE = "keys without a value, other lengths, answers cut short"
+NO_STATUS = "curl may have received the page of an error: it ends with status 0 for that, too."
+TELL_STATUS = "Use `curl -f`, or let it print the status (-w '%{http_code}')."
 READ_ONE = "Read some answers. Fill the keys before, or let the tool accept pages that change (ab -l)."
 
 
 def kinds(case: TrialCase) -> str:
     """` (12 times read: Input/output error at /x)`, the most frequent first; empty without reasons."""
+    if status := case.phase.values.get(f"{case.measure.operation}.http_status"):
+        return f" (HTTP status {status:.0f})"
     mine = [one for one in reports.call_errors(case.phase) if one.operation == case.measure.operation]
     worst = sorted(mine, key=lambda one: -one.count)[:SHOWN]
     return f" ({'; '.join(map(words, worst))})" if worst else ""

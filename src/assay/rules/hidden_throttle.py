@@ -5,6 +5,8 @@ It compares every throttle rule on a device of the stack with the device's own I
 - An undeclared rule was used to `used_share` or more, or a group was stopped for `throttled_share` of the time: qualified. The
   figure is a lower bound of a rate, an upper bound of a latency. The time in which a group was not stopped bounds the other
   side. How much a throttled device could do is not known: the figure is TAINTED.
+- The words of an external command set its rate, or its tool sets one by default (iperf3 -u: 1 Mbit/s), and it was reached:
+  qualified; a note where a tool was told to offer that load.
 - A process of an external command had as many files open as it may (`ulimit -n`): qualified.
 - A group was stopped for less, or was at the limit of its memory: a note.
 - The limit is declared by the target, is the factor, or was not reached: pass, with the limiter named.
@@ -14,12 +16,13 @@ It compares every throttle rule on a device of the stack with the device's own I
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.catalogue import About, Rule, TrialCase
+from assay.evidence.own_limits import own_limits
 from assay.measures import in_bytes, percent, with_unit
 from assay.records import Direction, Finding, Limiter, LimiterKind, Meaning, Rung, Scope, Severity, State
-from assay.rulekit.findings import found, held_back, knob
+from assay.rulekit.findings import argv_of, found, held_back, knob
 from assay.rulekit.quotas import stopped_groups, under_clock
 from assay.units import Unit
 
@@ -29,6 +32,12 @@ METRICS = {
     "limit_read_ops_per_s": (Direction.READ, "ops_per_s", Unit.PER_S),
     "limit_write_ops_per_s": (Direction.WRITE, "ops_per_s", Unit.PER_S),
 }
+NOT_IN_FORCE = 3
+"""A tool that goes so many times faster than the rate that it was told did not obey it; some begin with a burst."""
+OWN_WORDS = "the words of the command"
+LEAVE_OUT = "Leave the option out, or set it above what can be reached (iperf3 -u -b 0), and report the rate that was set."
+OF_GROUPS = ("cgroup.nr_throttled",)
+"""Evidence that every host needs: without it a limit that is found all the same still fails."""
 OF_DEVICES = "cgroup.throttle_rules"
 """Evidence that a host with devices of the target needs besides."""
 SAME_SHARE = 0.01
@@ -55,13 +64,13 @@ class Throttle:
 def check(case: TrialCase) -> Finding:
     """Fail where an undeclared limit was reached; pass, naming the limiter, where it was declared or not reached."""
     missing = {key: why for key in needed(case) if (why := case.observations.why_missing(key)) is not None}
-    limits = [*quotas(case), *device_rules(case), *full_groups(case), *open_files(case)]
+    limits = [*quotas(case), *device_rules(case), *full_groups(case), *open_files(case), *set_rates(case)]
     limit = case.thresholds["used_share"]
     reached = [one for one in limits if one.declared is None and (one.used_share is None or one.used_share >= limit)]
     state = State.FAIL if reached else State.UNVERIFIED if missing or not seen(case) else State.PASS
     worst = min((one.severity for one in reached), key=list(Severity).index, default=RULE.severity)
     held = reached if worst is Severity.QUALIFIES else []
-    return found(
+    finding = found(
         RULE,
         case,
         state,
@@ -75,6 +84,7 @@ def check(case: TrialCase) -> Finding:
         lacking=needed(case),
         evidence=tuple(f"{one.source}: {one}" for one in limits),
     )
+    return replace(finding, advice=LEAVE_OUT) if held and all(one.source == OWN_WORDS for one in held) else finding
 
 
 def running_share(case: TrialCase, held: list[Throttle]) -> float | None:
@@ -114,7 +124,7 @@ def words(one: Throttle) -> str:
 
 def needed(case: TrialCase) -> tuple[str, ...]:
     """Which evidence this host needs: rules of devices only where the target's devices are."""
-    return (*RULE.needs, OF_DEVICES) if devices(case) else RULE.needs
+    return (*OF_GROUPS, OF_DEVICES) if devices(case) else OF_GROUPS
 
 
 def devices(case: TrialCase) -> tuple[str, ...]:
@@ -190,6 +200,23 @@ def open_files(case: TrialCase) -> Iterator[Throttle]:
     )
 
 
+def set_rates(case: TrialCase) -> Iterator[Throttle]:
+    """Rates that the words of an external command set for it."""
+    for limit in own_limits(argv_of(case)):
+        figure = "bytes_per_s" if limit.unit is Unit.BYTES_PER_S else "ops_per_s"
+        rate = case.phase.values.get(f"{case.measure.operation}.{figure}")
+        if rate is None or not limit.amount or rate > NOT_IN_FORCE * limit.amount:
+            continue
+        yield Throttle(
+            what=f"{limit.words}, {with_unit(limit.amount, limit.unit)}",
+            source=OWN_WORDS,
+            used_share=rate / limit.amount,
+            declared=None,
+            severity=Severity.NOTES if limit.is_meant else Severity.QUALIFIES,
+            limiter=None,
+        )
+
+
 def device_rules(case: TrialCase) -> Iterator[Throttle]:
     """Throttle rules on the devices of the stack; `used_share` is what passed the device over what the rule lets pass."""
     for metric, (direction, kind, unit) in METRICS.items():
@@ -246,7 +273,7 @@ RULE = Rule(
     part="load",
     short="throttled",
     meaning=Meaning.QUOTA,
-    needs=("cgroup.nr_throttled",),
+    reads=OF_GROUPS,
     check=check,
     about=About.EACH_HOST,
     wrong="The system looks slow, or remarkably steady, because a quota limits it. The report does not mention the control "

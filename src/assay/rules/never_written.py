@@ -26,10 +26,11 @@ from dataclasses import dataclass
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, served, traced
+from assay.evidence.words import commands
 from assay.measures import in_bytes
 from assay.records import Direction, Durability, Finding, Meaning, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import kept_only
-from assay.rulekit.findings import at_most, found
+from assay.rulekit.findings import argv_of, at_most, found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,14 +210,29 @@ def absorbed(case: TrialCase, reached: Reached, written: float) -> Finding:
         bound=at_most(case, share),
         relabel=label,
         detail=f"{measures.percent(share)} reached {reached.device}",
+        advice="Write data without zeros, or leave conv=sparse out." if skips_zeros(case) else RULE.advice,
     )
 
 
 def absorber(case: TrialCase, written: float) -> tuple[str, str]:
     """What took the writes in place of the device, and the label: the kernel charges nothing for file systems in memory."""
+    if skips_zeros(case):
+        return "dd leaves out blocks of zeros (conv=sparse)", "blocks of zeros, which were left out and not written"
     if not_dirtied(case, written):
         return "nothing of it became dirty for a device, as on a file system in memory", "write into a file system in memory"
     return "the rest was overwritten in memory", "write into memory: data overwritten before write-back"
+
+
+def skips_zeros(case: TrialCase) -> bool:
+    """Whether dd was told to seek over zeros, and its calls wrote less than it says."""
+    calls = ladder.passed(case.phase, case.observations, Rung.SYSCALL, Direction.WRITE)
+    said = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE) or 0.0
+    told = any(
+        word.startswith("conv=") and "sparse" in word.partition("=")[2].split(",")
+        for one in commands(argv_of(case))
+        for word in one
+    )
+    return told and calls is not None and calls.raw_bytes < case.thresholds["reached_share"] * said
 
 
 RULE = Rule(

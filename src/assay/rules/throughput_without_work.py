@@ -4,7 +4,8 @@ The rule covers external tools, in this order:
 1. The reported count or bytes against `expected_count` or `expected_bytes`, within `short_share`.
 2. A rate or an amount of 0, also of Assay's own load, and 0 answers or bytes beside a time. If operations were under way and
   got no answer, 0 is the figure (W12).
-3. Reported bytes of at least `least_bytes` against every counter of this host: calls (L1), storage (L2), network (L3), devices
+3. An engine of the tool that does nothing: fio's `null`.
+4. Reported bytes of at least `least_bytes` against every counter of this host: calls (L1), storage (L2), network (L3), devices
   (L8, L9). If every layer shows less than `trace_share` of the bytes, the work was not done.
 
 Mapped files and rings leave no trace, but copying costs CPU time: more than `bytes_per_cpu_ns` bytes per nanosecond are
@@ -37,6 +38,8 @@ DRILL = "drill"
 """The workload that counts what did not arrive."""
 DONE = frozenset({"bytes_per_s", "ops_per_s", "busy_ops_per_s", "count", "bytes"})
 """Figures of work: 0 of them is none."""
+IDLE = "idle"
+"""A figure that parsers add where the tool's engine did nothing."""
 ASKED_FOR = "Check what the command is asked for (keys, filter, base, path) and by whom (rights), and read one answer yourself."
 AMOUNTS = frozenset({"count", "bytes", "errors"})
 """Figures that say themselves when they are nothing."""
@@ -53,7 +56,7 @@ RUNGS = (
 
 def applies(case: TrialCase) -> str | None:
     """External tools that report their amount of work, or were given one; searches of a directory."""
-    if is_nothing(case):
+    if is_nothing(case) or reported(case, IDLE):
         return None
     if directory.answers(case.phase, SEARCH):
         return None if case.measure.operation in (SEARCH, FIRST_ENTRY) else "only searches can find nothing"
@@ -68,6 +71,8 @@ def check(case: TrialCase) -> Finding:
     """Against what was declared; against nothing; against what moved on this host."""
     if is_nothing(case):
         return nothing(case)
+    if reported(case, IDLE):
+        return idle(case)
     if directory.answers(case.phase, SEARCH):
         return searched(case)
     for name, wanted in expected(case).items():
@@ -153,6 +158,18 @@ def nothing(case: TrialCase) -> Finding:
     statement = "The tool reports 0: it did nothing." if case.phase.values else "The load did nothing: 0 operations or bytes."
     label = "a figure of no work" if case.measure.figure in DONE else "the time of finding nothing"
     return found(RULE, case, State.FAIL, statement, observed={"received": 0.0}, relabel=label, advice=ASKED_FOR)
+
+
+def idle(case: TrialCase) -> Finding:
+    """The tool counts requests that its engine completes without doing anything."""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        "The tool ran with an engine that does nothing (ioengine=null): its requests were counted, and no byte was moved.",
+        relabel="the tool's own speed: its engine moves nothing",
+        advice="Use an engine that reads and writes: ioengine=libaio, io_uring or psync.",
+    )
 
 
 def traced(case: TrialCase) -> Finding:

@@ -6,15 +6,17 @@ A phase with `until_steady` counts its steady rounds: five rounds of 12 s are a 
 
 **External tools**, under any claim: the tool's time is known to half a step of its clock, or of its last printed digit. More
 than `clock_share` of the time qualifies the figure; a time of less than half a step was never measured. So does a rate of
-fewer than `operations` in less than `published_s`: that is the time of connecting and beginning.
+fewer than `operations` in less than `published_s`: that is the time of connecting and beginning. So does a run of less than
+`asked_share` of the time that its words ask for: its data or its count ended first.
 """
 
 from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
+from assay.evidence.asked_time import asked_seconds
 from assay.records import Bound, Finding, Regime, Scope, Severity, State
-from assay.rulekit.findings import found
+from assay.rulekit.findings import argv_of, found
 from assay.units import Unit
 
 TAILS = {"latency_p90_ns": 0.10, "latency_p95_ns": 0.05, "latency_p99_ns": 0.01, "latency_p999_ns": 0.001}
@@ -27,7 +29,8 @@ TIMED = ("ops_per_s", "bytes_per_s", "elapsed_ns")
 
 def applies(case: TrialCase) -> str | None:
     """Steady claims, and figures of tools by a clock that is too coarse for them."""
-    return None if case.claim.regime is Regime.STEADY or is_coarse(case) or is_beginning(case) else "no steady regime is claimed"
+    wrong = is_coarse(case) or is_beginning(case) or cut_short(case) is not None
+    return None if case.claim.regime is Regime.STEADY or wrong else "no steady regime is claimed"
 
 
 def is_coarse(case: TrialCase) -> bool:
@@ -45,6 +48,32 @@ def is_beginning(case: TrialCase) -> bool:
     return done < case.thresholds["operations"] and elapsed < case.thresholds["published_s"] * 1e9
 
 
+def cut_short(case: TrialCase) -> tuple[str, float] | None:
+    """The time that the words of a command ask for, where its tool says that it ran much less; else None."""
+    elapsed, _ = tool_time(case)
+    told = case.phase.values.get(f"{case.measure.operation}.asked_ns")
+    asked = asked_seconds(argv_of(case)) or (None if told is None else ("its job", told / 1e9))
+    if asked is None or elapsed is None or case.measure.figure not in TIMED:
+        return None
+    return asked if elapsed < case.thresholds["asked_share"] * asked[1] * 1e9 else None
+
+
+def ended_early(case: TrialCase, asked: tuple[str, float]) -> Finding:
+    """The failure of a run that ended long before its time."""
+    elapsed, _ = tool_time(case)
+    took = measures.with_unit(elapsed or 0.0, Unit.NANOSECONDS)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The tool was asked for {asked[1]:g} s ({asked[0]}) and was done after {took}: its data or its count ended first.",
+        observed={"elapsed_ns": elapsed, "asked_s": asked[1]},
+        relabel="a run that ended before its time",
+        detail=f"{took} of {asked[1]:g} s",
+        advice="Let the tool go on until its time is over (fio: --time_based; ab: a larger -n behind -t).",
+    )
+
+
 def tool_time(case: TrialCase) -> tuple[float | None, float]:
     """The time of an external tool in ns, by its rate where it does not print it, and what is open of it to either side."""
     elapsed, half, count, rate = (
@@ -60,6 +89,8 @@ def check(case: TrialCase) -> Finding:
     """Length, number of operations, and samples beyond the percentile; of a tool what its clock can tell."""
     if is_coarse(case):
         return coarse(case)
+    if (asked := cut_short(case)) is not None:
+        return ended_early(case, asked)
     return beginning(case) if case.claim.regime is not Regime.STEADY else too_few(case)
 
 

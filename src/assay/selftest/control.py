@@ -102,6 +102,7 @@ CPU = "/sys/devices/system/cpu"
 NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "root": lambda host: None if host.is_root() else "needs root",
     "loop": _files("loop devices", "/dev/loop-control"),
+    "zram": _files("zram, a block device in memory", "/sys/class/zram-control/hot_add"),
     "fuse": _files("FUSE", "/dev/fuse"),
     "throttle": cgroups.throttle_obstacle,
     "block groups": lambda host: None if cgroups.hierarchy(host, "io") else "needs control groups for block I/O",

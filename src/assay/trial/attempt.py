@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from assay import catalogue, sampler
-from assay.catalogue import Order, Setting
+from assay.catalogue import Host, Order, Setting
 from assay.errors import TrialError, UsageError, refuse
 from assay.machine import cpus, server
+from assay.machine.stack import memory_device
 from assay.records import (
     ON,
     Action,
@@ -20,6 +21,7 @@ from assay.records import (
     FactClass,
     Outcome,
     PhasePlan,
+    Place,
     Subject,
     TargetSpec,
     Trial,
@@ -156,7 +158,7 @@ def _beneath(attempt: Attempt, spec: TargetSpec, loads: tuple[PlacedWorkload, ..
     try:
         setting = _setting(attempt, station, lower, loads, below)
         refuse([f"target {setting.name}: {mistake}" for mistake in target.check(station.host, setting)])
-        place = target.prepare(station.host, setting)
+        place = _with_memory(station.host, target.prepare(station.host, setting))
     except BaseException:
         _clear_below(attempt, below)
         raise
@@ -168,6 +170,12 @@ def _beneath(attempt: Attempt, spec: TargetSpec, loads: tuple[PlacedWorkload, ..
             _clear_below(attempt, site)
             raise
     return site
+
+
+def _with_memory(host: Host, place: Place) -> Place:
+    """The place, with the lowest of its devices where that one is in memory itself."""
+    held = None if place.volatile is not None else memory_device(host, place.devices)
+    return place if held is None else replace(place, volatile=held)
 
 
 def _clear_below(attempt: Attempt, below: Site | None) -> None:
@@ -198,7 +206,7 @@ def _prepared(attempt: Attempt, spec: TargetSpec, loads: tuple[PlacedWorkload, .
         target=target,
         station=station,
         setting=setting,
-        place=target.prepare(station.host, setting),
+        place=_with_memory(station.host, target.prepare(station.host, setting)),
         below=below,
         named=attempt.experiment.watched_hosts(),
     )

@@ -47,7 +47,7 @@ from assay.records import (
     WorkloadSpec,
     missing_on,
 )
-from assay.watch import reports
+from assay.watch import answers, reports
 from assay.watch.claims import WORKLOAD, claimed, direction_of, measures, operations
 from assay.watch.invocations import CallReport, in_turn
 from assay.watch.reports import PHASE, Reported, are_counted, observed
@@ -134,6 +134,8 @@ def external(
     `extents` is what files that came to be known by then are made of; `fed` a command with a pipe as standard input.
     """
     values = dict(reported.values) if reported else observed(watched, fed=fed)
+    answered = None if reported else answers.answers(watched)
+    values |= answers.small(values, watched, answered)
     directions = {name: direction_of(name) for name in operations(values)}
     default = None if claim is not None else reports.presumed(watched.argv)
     tier = (reported.tier if reported else None) or (default[1] if default else None)
@@ -142,6 +144,7 @@ def external(
     experiment = experiment_of(watched, reported, wanted, counted=are_counted(watched, fed=fed))
     parts = reported.parts if reported and reported.are_observed and not in_turn(reported.parts) else ()
     beside = {**printed.open_digits(reported.resolution), **reported.timed} if reported else {}
+    beside |= answered.figures(reports.RECEIVE) if answered and reports.RECEIVE in directions else {}
     phase = phase_of(watched, (values | beside, directions), parts)
     run = Run(
         trial=Trial(id=1, experiment="", levels={}, replicate=1, block=1, sitting=0, position=1, seed=1),

@@ -15,7 +15,7 @@ from assay.catalogue import CacheStat, Host
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass
-from assay.machine.stack import Mount, backing_file, device_stack, mount_of, stack, writing_mount
+from assay.machine.stack import Mount, backing_file, device_stack, memory_device, mount_of, stack, writing_mount
 from assay.records import IN_MEMORY, EndpointKind, OpenedFile, Place, Series, Server, TreeAccount, Watched
 from assay.watch.reports import PHASE
 
@@ -311,5 +311,5 @@ def _place(host: Host, path: str) -> Place:
         devices=devices,
         backing_files=tuple(image for device in devices if (image := backing_file(host, device)) is not None),
         filesystem=None if mount is None else mount.filesystem,
-        volatile=None if mount is None else _volatile(host, mount),
+        volatile=memory_device(host, devices) or (None if mount is None else _volatile(host, mount)),
     )

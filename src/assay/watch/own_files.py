@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from assay.catalogue import Host
+from assay.evidence.words import commands
 from assay.frozen import dataclass
 from assay.records import TreeAccount
-from assay.watch import reports
 from assay.watch.files import PROGRAMS, cached, identity
 
 CACHE = "/etc/ld.so.cache"
@@ -68,7 +68,7 @@ class OwnReads:
 
 def before(host: Host, argv: tuple[str, ...], directory: str) -> OwnFiles:
     """Return what of the libraries and of the named programs is in the page cache now; nothing where we may not ask."""
-    words = [word for command in reports.commands(argv) for word in command]
+    words = [word for command in commands(argv) for word in command]
     named = (posixpath.normpath(posixpath.join(directory, word.rpartition("=")[2])) for word in words if "\0" not in word)
     programs = _programs(argv, directory)
     places = {name for name in named if name not in programs and name != "/" and os.path.lexists(name)}
@@ -123,7 +123,7 @@ def _disk(path: str) -> str:
 
 def _programs(argv: tuple[str, ...], directory: str) -> frozenset[str]:
     """Return where the programs are that the words call, each as the file that it is."""
-    first = [command[0] for command in reports.commands(argv) if command]
+    first = [command[0] for command in commands(argv) if command]
     if first[:1] != list(argv[:1]):
         first += argv[:1]
     return frozenset(os.path.realpath(path) for word in first for path in _places(word, directory))

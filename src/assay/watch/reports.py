@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from string import digits
 from assay import catalogue
 from assay.catalogue import Parser, console
 from assay.errors import EvidenceError
-from assay.evidence.words import has_pipes, names_another, script_of
+from assay.evidence.words import commands, has_pipes, names_another, script_of
 from assay.frozen import dataclass, field
 from assay.records import Direction, OtherKinds, Rung, Tier, TreeAccount, Value, Watched
 from assay.records.watched import Lived
@@ -163,7 +162,6 @@ WRAPPERS = frozenset(
     )
 )
 """Programs that run another one behind options of their own."""
-SEPARATORS = frozenset(";&|()")
 REDIRECTIONS = frozenset({">", ">>", "&>", "&>>", ">|", ">&"})
 EXPANDED = frozenset("$`*?<>&")
 """What stands in a word that is a name only after the shell has read it."""
@@ -392,23 +390,3 @@ def programs(argv: Sequence[str]) -> frozenset[str]:
         return frozenset()
     found = ((name, catalogue.find("parsers", name).programs) for name in likely(argv))
     return frozenset(word for name, words in found for word in words or (name.partition("_")[0],))
-
-
-def commands(argv: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the words themselves, or where they give a script to a shell, the simple commands of the script."""
-    script = script_of(argv)
-    if script is None:
-        yield tuple(argv)
-        return
-    import shlex
-
-    lexer = shlex.shlex(script.replace("\\\n", " ").replace("\n", ";"), posix=True, punctuation_chars=";&|()<>")
-    lexer.whitespace_split = True
-    words: list[str] = []
-    with contextlib.suppress(ValueError):  # a quote that is never closed: the shell will say so
-        for word in lexer:
-            if set(word) <= SEPARATORS and words:
-                yield tuple(words)
-            words = [] if set(word) <= SEPARATORS else [*words, word]
-    if words:
-        yield tuple(words)

@@ -69,6 +69,8 @@ def traps(execution: JudgedExecution) -> Iterator[str]:
     for place in used_places(execution.watched):
         if place.is_in_memory and (place in held or place.filesystem != DEVICES):  # /dev/null holds nothing
             yield f"{place.address} is {place.filesystem}: its files are in memory only. Use a directory on a disk."
+        elif place.memory_device is not None:
+            yield f"{place.address} is on {place.memory_device}, which is in memory only. Use a directory on a disk."
         elif place.volatile is not None:
             yield f"{place.address} is {place.filesystem} and writes into {place.volatile}: what is written is in memory only."
 
