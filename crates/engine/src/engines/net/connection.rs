@@ -154,6 +154,10 @@ impl Connection {
         self.notes().datagrams
     }
 
+    fn slow_since_ns(&self) -> Option<u64> {
+        self.notes().slow_since_ns
+    }
+
     fn subflows(&self) -> Vec<SubflowResult> {
         self.notes().subflows.clone()
     }
@@ -191,7 +195,7 @@ impl Connection {
             tcp: stream.and_then(kernel::tcp),
             mptcp: stream.filter(|_| self.is_mptcp).and_then(kernel::mptcp),
             subflows: self.subflows(),
-            slow_since_ns: self.notes().slow_since_ns,
+            slow_since_ns: self.slow_since_ns(),
             datagrams: self.datagrams(),
         }
     }
