@@ -13,7 +13,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.measures import connections
-from assay.records import Finding, Scope, Severity, State
+from assay.records import Finding, Meaning, Scope, Severity, State
 from assay.rulekit.findings import Figures, found
 
 
@@ -54,6 +54,7 @@ RULE = Rule(
     severity=Severity.NOTES,
     part="load",
     short="unequal streams",
+    meaning=Meaning.UNEQUAL,
     applies=applies,
     check=check,
     about=About.ALL_HOSTS,
