@@ -34,7 +34,7 @@ class ProcessTime:
     own: int
     """Of all its threads, the ended ones included."""
     blur: int
-    """How much more it may be: /proc counts ended threads and waited children in whole ticks."""
+    """How much more it may be: /proc counts ended threads in whole ticks."""
     waited: int
     """Of its children that it waited for, and of theirs."""
     ignores: bool
@@ -187,7 +187,7 @@ def processes_of(snapshot: Snapshot) -> dict[int, ProcessTime]:
         found[pid] = ProcessTime(
             parent=number(fields[PARENT], "stat"),
             own=int(clock) if isinstance(clock, int) else by_ticks,
-            blur=(2 * TICK_NS if waited else 0) + (0 if isinstance(clock, int) else max(0, ticks + 2 * TICK_NS - by_ticks)),
+            blur=0 if isinstance(clock, int) else max(0, ticks + 2 * TICK_NS - by_ticks),
             waited=waited,
             ignores=ignores(snapshot, pid),
         )
@@ -223,12 +223,12 @@ def by_process(looks: Sequence[Mapping[int, ProcessTime]], ancestors: Sequence[M
     """Add up what processes had when they were last seen, and what those that waited had of ended ones beyond that.
 
     What nobody of the server waited for is bounded by what its ancestors waited for; where those are unknown, it is counted.
-    A server whose processes stayed the same and waited for none has lost nothing.
+    A server whose processes stay and waited for none has lost nothing. Waited children are counted in whole ticks.
     """
     highest, base, kept, lost = dict[int, int](), dict[int, int](), 0, 0
     spent, unwaited, missed = list[int](), list[int](), list[int]()
     before: Mapping[int, ProcessTime] | None = None
-    waited, forks = dict[int, int](), False
+    first, ended = dict[int, int](), False
     orphans = _waited_above(ancestors)
     for look, found in zip(looks, orphans, strict=True):
         waited_for = _waited_for(before or {}, look)
@@ -243,9 +243,11 @@ def by_process(looks: Sequence[Mapping[int, ProcessTime]], ancestors: Sequence[M
         total = kept + sum(highest[pid] - base[pid] for pid in look)
         spent.append(max(total, spent[-1] if spent else 0))
         unwaited.append((lost if found is None else 0) + sum(one.ignores for one in look.values()))
-        forks = forks or (before is not None and {pid: one.waited for pid, one in look.items()} != waited)
-        missed.append((found or 0 if forks else 0) + (sum(one.blur for one in look.values()) if before is not None else 0))
-        waited = {pid: one.waited for pid, one in look.items()}
+        first = {pid: one.waited for pid, one in look.items()} if before is None else first
+        grown = [pid for pid, one in look.items() if one.waited != first.get(pid, 0)]
+        ended = ended or bool(grown) or bool((before or {}).keys() - look.keys())
+        unseen = sum(look[pid].blur for pid in look) if before is not None else 0
+        missed.append((found or 0 if ended else 0) + unseen + 2 * TICK_NS * len(grown))
         before = look
     return ServerTime(spent_ns=tuple(spent), unwaited=tuple(unwaited), missed_ns=tuple(missed))
 
