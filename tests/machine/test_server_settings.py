@@ -27,6 +27,7 @@ def fact(key, value):
     ("-f {room}/slapd.conf", {"slapd.conf": "database mdb\ndbnosync\n"}, {}, "dbnosync = on"),
     ("-D {room}", {"dse.ldif": "nsslapd-db-durable-transaction: off\n"}, {}, "nsslapd-db-durable-transaction = off"),
     ("-D {room}", {"postgresql.conf": "#fsync = off\nsynchronous_commit = 'on' # default\n"}, {}, None),
+    ("-D {room}", {"postgresql.conf": "fsync = on\n", "postgresql.auto.conf": "fsync = 'off'\n"}, {}, "fsync = off"),
     ("", {}, {"LD_PRELOAD": "libeatmydata.so"}, "LD_PRELOAD = libeatmydata.so"),
 )
 def test_a_setting_that_denies_durability_is_read_from_what_runs(tmp_path, argv, files, environment, denied):

@@ -61,7 +61,7 @@ def _files(host: Host, pid: int, argv: Sequence[str]) -> Sequence[str]:
     for chosen in (("-maxdepth", "0"), within) if paths else ():
         with contextlib.suppress(AssayError, OSError):
             found += host.run(["find", "-L", *paths, *chosen, *small], check=False, timeout_s=PATIENCE_S).stdout.splitlines()
-    return found[:MOST_FILES]
+    return sorted(found, key=lambda path: (".auto." in path, path))[:MOST_FILES]  # what PostgreSQL set itself counts last
 
 
 def _text(host: Host, path: str) -> str:
