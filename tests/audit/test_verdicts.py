@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from assay.audit import judge
 from assay.audit.verdicts import common_bound, exclusive, state_of
 from assay.records import Bound, Meaning, Severity, State, VerdictState
@@ -34,6 +36,13 @@ def test_bounds_are_never_a_range_that_they_exclude(findings, low, high):
     bound = common_bound(findings, VALUE)
     assert (bound and bound.low, bound and bound.high) == (low, high)
     assert (exclusive(findings, VALUE) is not None) == (low is None and high is None)
+
+
+def test_no_bound_ends_above_what_the_path_of_the_lab_lets_through():
+    found = [noise("N02", 220.0)]
+    assert [common_bound(found, VALUE, most).high for most in (None, 150.0, 90.0)] == [pytest.approx(220.0), 150.0, VALUE]
+    states = [state_of(found, (), VALUE, 2.0, most) for most in (None, 150.0)]
+    assert states == [VerdictState.TAINTED, VerdictState.BOUNDED]
 
 
 def test_of_a_figure_of_0_the_farthest_end_is_its_bound():

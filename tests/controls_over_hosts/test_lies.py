@@ -90,12 +90,12 @@ echo $d/data
 attach = ["sh", "-c", '''
 mkdir {scratch}/{client}
 cd {scratch}/{client}
-printf %s ADDRESS-S > address
+printf %s DATA-S > address
 printf %s {client} > client
 pwd''']
 detach = ["rm", "-rf", "{scratch}/{client}"]
 teardown = ["sh", "-c", 'd={scratch}/{name}; if [ -s $d/pid ]; then kill $(cat $d/pid); fi; umount -l $d/data 2>&-; rm -rf $d']
-server = { pid_file = "{scratch}/{name}/pid", data = ["{path}"], address = "ADDRESS-S" }
+server = { pid_file = "{scratch}/{name}/pid", data = ["{path}"], address = "DATA-S" }
 
 [workloads.w]
 WORKLOAD
@@ -148,6 +148,7 @@ LIES = {
     "server cache": Lie("T02", 'tier = "device"', READS, {"CACHE": "warm"}, {"CACHE": "cold"}),
     "early acknowledgement": Lie("D04", 'durability = "stable-media"', WRITES, {"SYNC": "no", **APART}, {"SYNC": "yes", **APART}),
     "no wire": Lie("L05", 'path = "wire"', READS, {"boot": "one"}, {"boot": "two"}),
+    "other link": Lie("L05", 'path = "wire"', READS, {"link": "marked"}, {"link": "second"}),
     "full link": Lie("L03", 'tier = "device"', READS, {"rate": "40mbit"}, {}, (Severity.QUALIFIES,)),
     "busy server": Lie("N03", 'tier = "device"', RATES, {"burns": 2}, {}, (Severity.QUALIFIES,)),
     "late client": Lie("W04", 'load = "closed"', STARTS, {"DELAY": "2 s"}, {"DELAY": "0 s"}),
@@ -166,6 +167,7 @@ def text_of(lie, differs, fleet):
         said = said.replace(name, str(value)) if name.isupper() else said
     for name, machine in zip(("S", "1", "2"), fleet, strict=True):
         said = said.replace(f"ADDRESS-{name}", machine.address)
+        said = said.replace(f"DATA-{name}", machine.control if "link" in differs else machine.address)
     return said
 
 
@@ -177,7 +179,7 @@ def lie(request):
 @pytest.fixture
 def fleet(far, monkeypatch):
     """A server and two load hosts, reached with the keys of this fleet alone."""
-    machines = far(3)
+    machines = far(3, control=True)
     monkeypatch.setenv("HOME", str(machines.home))
     return machines
 
@@ -190,6 +192,8 @@ def finding(lie, differs, fleet, lab):
     if differs.get("boot") == "one":
         server, first, _ = fleet
         (first.directory / "boot_id").write_text((server.directory / "boot_id").read_text())
+    if differs.get("link") == "marked":
+        divert(fleet)
     with contextlib.ExitStack() as beside:
         for _ in range(differs.get("burns", 0)):
             burning = beside.enter_context(fleet[0].start("sh", "-c", "while :; do :; done"))
@@ -199,6 +203,17 @@ def finding(lie, differs, fleet, lab):
     assert run.run.outcome is Outcome.FINISHED, run.run.error
     (verdict,) = run.verdicts.values()
     return next(one for one in verdict.findings if one.rule == lie.rule)
+
+
+def divert(fleet):
+    """Send all that goes to the second addresses over the first link, by a mark that `ip route get` does not know."""
+    for machine in fleet:
+        machine.run("nft", "add", "table", "ip", "r")
+        machine.run("nft", "add", "chain", "ip", "r", "o", "{ type route hook output priority mangle; }")
+        machine.run("nft", "add", "rule", "ip", "r", "o", "ip", "daddr", f"10.92.{fleet.number}.0/24", "meta", "mark", "set", "1")
+        machine.run("ip", "rule", "add", "fwmark", "1", "lookup", "100")
+        for other in fleet:
+            machine.run("ip", "route", "add", other.control, "via", other.address, "dev", "eth0", "table", "100")
 
 
 def is_accused(twin):

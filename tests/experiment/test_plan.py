@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
+from assay.experiment import read
 from assay.experiment.digest import digest
 from assay.experiment.plan import Standing, ordered, pairs_of_cycle, shuffled
 from assay.records import Change, Experiment, Factor, Plan, Precision, TargetSpec, Trial
@@ -211,3 +212,30 @@ def test_pairs_of_blocks_do_not_follow_one_another() -> None:
     seen = Counter("".join("".join(ordered("ab", f"{seed}:0", block)) for block in (0, 2)) for seed in range(1000))
     assert len(seen) == 4
     assert max(abs(count - 250) for count in seen.values()) < 70
+
+
+DIRECTORY = """
+title = "t"
+question = "q"
+repeats = 2
+[targets.d]
+kind = "ldap_openldap"
+[workloads.w]
+kind = "ldap_load"
+duration = "1 s"
+[factors]
+FACTOR
+[measures]
+"w.search.ops_per_s" = {}
+"""
+
+
+@each(
+    "factor noted",
+    ('"w.connections" = [1, 2]', []),
+    ('"w.filter" = ["(uid=u{key:08d})", "(employeeNumber={key})"]', ["w.filter"]),
+    ('"d.indexes" = [["uid:eq"], ["objectClass:eq"]]', ["w.filter"]),
+)
+def test_a_filter_that_no_index_serves_is_told_before_anything_is_run(factor, noted):
+    found = planning.plan(read.parse(DIRECTORY.replace("FACTOR", factor), "x.toml"))
+    assert [note.subject for note in found.notes if note.subject != "compare"] == noted

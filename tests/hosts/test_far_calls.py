@@ -48,6 +48,8 @@ def test_system_calls_tell_what_they_tell_on_this_machine(host, room):
     assert theirs == ours == (1.0, 1.0)
     assert host.syscalls.syncfs(str(room)) > 0
     assert abs(host.syscalls.booted_ns() - Local().syscalls.booted_ns()) < 10**9
+    assert 0 < host.syscalls.cpu_clock(os.getpid()) <= Local().syscalls.cpu_clock(os.getpid())
+    assert both(host, "cpu_clock", 2**22 + 1) == [errno.ENOENT, errno.ENOENT]
     pieces = host.syscalls.spin()
     assert len(pieces) == 25
     assert min(pieces) > 10_000

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,22 @@ def spent(before, after, between=()):
     return the_series(found, "run_ns", "server").value[-1] / 1e6, the_series(found, "unwaited", "server").value[-1]
 
 
+def missed(before, after, waited, *, ignores=False):
+    """The same, and the most (ms) in other accounts: each process has a clock of its own, and init waited for these ticks."""
+    looks = [
+        snapshot(edge, edge is Edge.LAST, *processes, accounts(1, parent=0, waited=ticks, ignores=ignores))
+        for edge, processes, ticks in ((Edge.ARMED, before, waited[0]), (Edge.LAST, after, waited[1]))
+    ]
+    clocks = [{str(pid): int(one.raw[f"/proc/{pid}/stat"].split()[14]) * 10 * MS for pid in one.raw["pids"]} for one in looks]
+    raws = [
+        {**one.raw, "pids": one.raw["pids"][:-1], "ancestors": [1], "clocks": told}
+        for one, told in zip(looks, clocks, strict=True)
+    ]
+    found = OBSERVER.parse("h", "p", [replace(one, raw=raw) for one, raw in zip(looks, raws, strict=True)], SUBJECT)
+    values = [the_series(found, name, "server").value[-1] for name in ("run_ns", "unwaited", "missed_ns")]
+    return values[0] / 1e6, values[1], values[2] / 1e6
+
+
 MS = 1_000_000
 
 
@@ -127,6 +144,9 @@ def test_time_of_what_ended_between_two_looks_is_kept():
         "a worker from before, waited for": (spent([top, child], [accounts(10, ticks=7, waited=41)], poll), (110, 0)),
         "a child that nobody waited for": (spent([top], [top], poll), (400, 1)),
         "children that are ignored": (spent([top], [accounts(10, ticks=9, ignores=True)]), (20, 1)),
+        "orphans that init waited for": (missed([top], [accounts(10, ticks=7, waited=9)], (5, 30)), (90, 0, 250 + 20 + 20)),
+        "init waited for others": (missed([top], [accounts(10, ticks=9)], (5, 30)), (20, 0, 0)),
+        "init ignores the end of children": (missed([top, child], [top], (5, 30), ignores=True), (0, 1, 0)),
         "precise where threads live": (spent([accounts(10, run=1)], [accounts(10, run=1 + 5 * MS)]), (5, 0)),
     }
     assert {name: found for name, (found, _) in rows.items()} == {name: wanted for name, (_, wanted) in rows.items()}

@@ -3,7 +3,8 @@
 import dataclasses
 
 from assay.records import Fact, FactClass, Factor, Measure, Observations, Severity, State, TargetSpec, When, WorkloadSpec
-from assay.rules.index_parity import RULE, indexes
+from assay.rules.index_parity import RULE
+from assay.settings.filter_indexes import indexes
 from stage.noise_cases import comparison_case, run
 from stage.rows import each
 from stage.said import FAIL, INVALIDATES, NOTES, PASS, hold

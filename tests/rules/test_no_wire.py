@@ -113,6 +113,7 @@ def test_states():
         (on_the_loopback(0), FAIL, INVALIDATES, "no mount of this server", "traffic outside lo"),
         (on_the_loopback(None), UNVERIFIED),
         (on_the_loopback(5000, values={}, operation="create"), PASS),
+        (on_the_loopback(0, values={}, operation="create"), UNVERIFIED, "no byte"),
         ("a wire is no loopback", judged(LOOPBACK, ("eth0", "physical"), 105 * MIB), QUALIFIES),
         ("an unknown way is unverified", judged(WIRE, None), UNVERIFIED),
         "it is asked where a path is claimed or a server named",

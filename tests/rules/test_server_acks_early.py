@@ -67,7 +67,7 @@ def changed(
         places=places,
     )
     seen = made.observations
-    quiet = [replace(one, span=Span.BEFORE, operations=also["others"]) for one in seen.readings if "others" in also]
+    quiet = [replace(one, span=Span.BEFORE, operations=also.get("others", 0)) for one in seen.readings]
     times = [replace(gauge(1.0, name, (0, value)), layer="block", subject="device:vda") for name, value in ticks(flushes, **also)]
     timed = tuple(replace(one, operation="add") for one in seen.histograms)
     settings = tuple(replace(seen.facts[0], key=f"target.{key}", value=value) for key, value in also.get("settings", ()))

@@ -14,9 +14,10 @@ from stage.server_cases import gauge, served
 DEVICE = Claim(tier=Tier.DEVICE)
 
 
-def judged(ran, busiest, cpus=4, seconds=1.0, unwaited=0, host=None, stopped_s=0.0, **made):
+def judged(ran, busiest, cpus=4, seconds=1.0, unwaited=0, missed=0, host=None, stopped_s=0.0, **made):
     gauges = {"run_ns": (0, ran * SECOND), "busiest_thread_ns": (0, busiest * SECOND), "cpus": (cpus, cpus)}
     gauges |= {} if unwaited is None else {"unwaited": (0, unwaited)}
+    gauges |= {} if missed is None else {"missed_ns": (0, missed * SECOND)}
     case = served("L02", gauges=gauges, seconds=seconds, **{"claim": DEVICE, **made})
     both = () if host is None else tuple(gauge(seconds, name, (0, host * SECOND / 2)) for name in ("user_ns", "system_ns"))
     of_host = tuple(replace(one, layer="cpu", subject=ABSOLUTE) for one in both)
@@ -39,6 +40,10 @@ def test_processes_that_ended_unwaited_may_have_used_the_rest_of_the_hosts_cpus(
         ("an idle host leaves nothing", of_server(unwaited=1, host=0.5), PASS),
         ("the host is unknown", of_server(unwaited=1), UNVERIFIED),
         ("whether some ended is unknown", of_server(unwaited=None, host=3), UNVERIFIED, "server.cgroup"),
+        ("its ancestors waited for some", of_server(missed=0.25, host=3), FAIL, low(0.5), high(0.75)),
+        ("they waited for more than the host did", of_server(missed=2, host=0.75), FAIL, low(0.5), high(0.75)),
+        ("they waited for little", of_server(missed=0.01, host=3), PASS),
+        ("what they waited for is unknown", of_server(missed=None), UNVERIFIED, "server.cgroup"),
         ("its CPUs may have been the limit", judged(0.5, 0.1, unwaited=1, host=3.9), UNVERIFIED),
         ("they cannot have been", judged(0.5, 0.1, unwaited=1, host=3), PASS),
     )

@@ -39,6 +39,8 @@ pub struct ConnectionResult {
     pub tcp: Option<Known>,
     pub mptcp: Option<Known>,
     pub subflows: Vec<SubflowResult>,
+    /// Since when it moved less than half of what the connections of this end did on average; None where it does not at the end.
+    pub slow_since_ns: Option<u64>,
     pub datagrams: Option<DatagramResult>,
 }
 

@@ -15,7 +15,7 @@ mod semantics;
 mod space;
 mod speed;
 
-pub use booted::booted_ns;
+pub use booted::{booted_ns, cpu_clock};
 pub use cache::{CacheStat, cachestat, drop_file, syncfs};
 pub use extents::{Extents, fiemap, placed};
 pub use kernel_log::KernelLog;

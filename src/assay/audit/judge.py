@@ -34,6 +34,7 @@ from assay.records import (
     worst,
 )
 from assay.records.layers import run_at
+from assay.rulekit import made_paths
 from assay.rulekit.findings import found, in_words
 from assay.rulekit.soundness import COMPARED, required_rules
 from assay.units import Unit
@@ -206,7 +207,8 @@ def without_phase(subject: str, run: Run, measure: Measure) -> Verdict:
 def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...]) -> Verdict:
     """State, label, correction and bound from the findings of one measure."""
     factor = limits.bound_factor(case.experiment)
-    state = state_of(findings, required_rules(case.claim, case.direction), case.value, factor)
+    most = made_paths.ceiling(replace(case, observations=case.observations.on_all()))
+    state = state_of(findings, required_rules(case.claim, case.direction), case.value, factor, most)
     if figure is None:  # of what has no value nothing is confirmed
         state = worst((state, VerdictState.UNVERIFIED))
     return Verdict(
@@ -219,7 +221,7 @@ def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...
         corrected=corrected(figure, findings, case.direction),
         state=state,
         label=labels.label(case, figure, findings, state),
-        bound=common_bound(findings, case.value),
+        bound=common_bound(findings, case.value, most),
         findings=findings,
     )
 

@@ -46,8 +46,9 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding], s
     disturbed = [finding.rule for finding in failed if finding.is_disturbance]
     if len(failed) > len(disturbed) and state is not VerdictState.UNVERIFIED:
         because = [finding.rule for finding in explained([one for one in failed if not one.is_disturbance])]
-        pause = next((one.rule for one in notes(findings) if one.meaning is Meaning.PAUSE), None)
-        return Label(nature=Nature.OTHER, operation=operation, because=tuple(because[:MOST]), noted=pause)
+        course = min((one for one in notes(findings) if one.meaning in COURSES), key=rank, default=None)
+        noted = course.rule if course else None
+        return Label(nature=Nature.OTHER, operation=operation, because=tuple(because[:MOST]), noted=noted)
     regime = case.claim.regime if case.claim.regime in NAMED else None
     held = [one.rule for one in explained([one for one in failed if not one.is_disturbance])]
     disturbed_by = next(iter(disturbed), None)
@@ -85,9 +86,13 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding], s
     )
 
 
-def rank(note: Finding) -> tuple[bool, bool]:
-    """The order of notes: a pause first, then what limited the figure, and the way of the bytes last."""
-    return note.part == "path", note.meaning is not Meaning.PAUSE
+COURSES = (Meaning.UNEQUAL, Meaning.PAUSE)
+"""What happened while the clock ran, the cause first: a starved stream's last operation ends late, or never."""
+
+
+def rank(note: Finding) -> tuple[bool, int]:
+    """The order of notes: a starved stream or a pause first, then what limited the figure, and the way of the bytes last."""
+    return note.part == "path", COURSES.index(note.meaning) if note.meaning in COURSES else len(COURSES)
 
 
 def with_flush(label: Label, figure: Figure | None) -> Label:

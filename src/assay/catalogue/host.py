@@ -119,6 +119,10 @@ class Syscalls(Protocol):
         """How long each of some equal pieces of integer work took (ns of the thread's own time), one after the other."""
         ...
 
+    def cpu_clock(self, pid: int) -> int:
+        """CPU time of a process (ns), that of its ended threads included. Raises OSError, also where the host cannot."""
+        ...
+
     def booted_ns(self) -> int:
         """When the host was booted by its wall clock (ns since 1970), to a microsecond: it moves only where that is set."""
         ...

@@ -151,6 +151,11 @@ def idle_baselines(phase: Phase, observations: Observations, reading: Reading) -
     return (*(r for r in windows if r.phase == phase.name), *(() if after is None else (after,)))
 
 
+def has_baseline(phase: Phase, observations: Observations, rung: Rung, direction: Direction) -> bool:
+    """Whether a rung was watched in the idle baseline: without it nobody knows what others do there."""
+    return any(True for _ in observations.rung(phase.name, rung, direction, Span.BEFORE))
+
+
 def both(first: LadderStep | None, second: LadderStep | None) -> LadderStep | None:
     """Two spans of one rung together."""
     if first is None or second is None:

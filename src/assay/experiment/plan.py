@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from assay.experiment import design, spread
+from assay.experiment import design, served_filters, spread
 from assay.measures import percent
 from assay.records import Change, Experiment, Factor, Plan, PlanNote, Precision, Trial, Value
 
@@ -77,7 +77,7 @@ def plan(experiment: Experiment, *, history: History | None = None) -> Plan:
         blocks=drawn,
         drawn_blocks=drawn,
         sittings=sittings(experiment),
-        notes=(*_notes(experiment, history, drawn), *spread.notes(experiment, schedule)),
+        notes=(*_notes(experiment, history, drawn), *spread.notes(experiment, schedule), *served_filters.notes(experiment)),
     )
 
 

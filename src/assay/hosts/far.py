@@ -16,7 +16,7 @@ from assay.hosts.exchange import HELLO_S, LEASE_S, Asking, Exchange, Message
 from assay.hosts.far_calls import FarCalls
 from assay.hosts.far_look import Asked, OneExchange
 from assay.hosts.far_process import FarProcess, missing
-from assay.hosts.local import machine_of, serial_of
+from assay.hosts.local import machine_of, machine_told
 from assay.hosts.shared_looks import SharedLooks, recalled
 
 
@@ -182,5 +182,5 @@ class FarLook:
 
 
 def _note(line: Message) -> Note:
-    machine = Machine(serial=serial_of(line["machine"]), boot=line["boot"])
+    machine = machine_told(line["machine"], line.get("names"), line["boot"])
     return Note(file=line["file"], machine=machine, n=line["n"], kind=line["kind"], details=line["details"])

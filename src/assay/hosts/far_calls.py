@@ -62,6 +62,10 @@ class FarCalls:
         """Return how long each of some equal pieces of integer work took, in ns of one thread's own time."""
         return tuple(self._ask("spin")["pieces_ns"])
 
+    def cpu_clock(self, pid: int) -> int:
+        """Return the CPU time of a process (ns) with its ended threads. Raises OSError."""
+        return int(self._ask("cpu_clock", path=f"/proc/{pid}")["cpu_ns"])
+
     def booted_ns(self) -> int:
         """CLOCK_REALTIME less CLOCK_BOOTTIME (ns); the closest of some tries."""
         return int(self._ask("booted_ns")["booted_ns"])

@@ -10,7 +10,7 @@ from assay.hosts.exchange import Exchange, Message
 
 FILES = {"read": "text", "list": "names", "exists": "there"}
 """Questions that a look takes as a list of paths -> the field of the answer to a single one."""
-CALLS = ("cachestat", "fiemap", "placed", "space", "real_path", "booted_ns")
+CALLS = ("cachestat", "fiemap", "placed", "space", "real_path", "booted_ns", "cpu_clock")
 """Questions that a look takes as calls: none of them changes anything, nor does it matter if one is asked in vain."""
 
 READING = ("kernel_log", "clock", "spin")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,8 @@ BOOTED_TRIES = 5
 SLICE_BYTES = 64 << 20
 """Memory is taken in slices: between two of them an interrupt is heard."""
 LONGEST_ANSWER_S = 5.0
+CPU_CLOCK = 2
+"""CPUCLOCK_SCHED of the identity of a process's clock (include/uapi/linux/posix-timers)."""
 MADV_POPULATE_WRITE = 23
 """Linux 5.14. In huge pages, which the kernel hands out again whole: after freed small pages it was seen to hand out others."""
 
@@ -131,6 +134,13 @@ class KernelCalls:
     def spin(self) -> tuple[int, ...]:
         """Return how long each of some equal pieces of integer work took, in ns of this thread's own time."""
         return timed_pieces()
+
+    def cpu_clock(self, pid: int) -> int:
+        """Return the CPU time of a process (ns) with its ended threads: clock_getcpuclockid(3). Raises OSError."""
+        try:
+            return time.clock_gettime_ns(~pid << 3 | CPU_CLOCK)
+        except OSError:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"/proc/{pid}") from None
 
     def booted_ns(self) -> int:
         """CLOCK_REALTIME less CLOCK_BOOTTIME (ns), read with one between two of the other; the closest of some tries."""

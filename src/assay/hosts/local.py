@@ -178,16 +178,23 @@ class OwnLook:
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 NAMES_OF_A_MACHINE = ("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/sys/class/dmi/id/board_serial")
+HOST_KEY = "ssh host key"
 HOST_KEYS = tuple(f"/etc/ssh/ssh_host_{kind}_key.pub" for kind in ("ed25519", "ecdsa", "rsa"))
 
 
 def machine_of(host: Host) -> Machine:
     """Return which machine a host is: digests of the names that it tells, the first one above all, and its boot id."""
     told = {path.rpartition("/")[2]: _content(host, path) for path in NAMES_OF_A_MACHINE}
-    told["ssh host key"] = next(filter(None, (_content(host, path) for path in HOST_KEYS)), "")
-    name = next(filter(None, told.values()), "") if any(told[path.rpartition("/")[2]] for path in NAMES_OF_A_MACHINE) else ""
-    names = tuple((key, serial_of(value)) for key, value in told.items() if value)
-    return Machine(serial=serial_of(name), boot=_content(host, BOOT_ID), names=names)
+    first = next(filter(None, told.values()), "")
+    told[HOST_KEY] = next(filter(None, (_content(host, path) for path in HOST_KEYS)), "")
+    return machine_told(first, told, _content(host, BOOT_ID))
+
+
+def machine_told(first: str, names: object, boot: str) -> Machine:
+    """Return a machine by its first name, by all of its names as they are (an older note has none), and by its boot id."""
+    told = names if isinstance(names, Mapping) else {}
+    each = tuple((str(key), serial_of(str(value))) for key, value in told.items() if value)
+    return Machine(serial=serial_of(first), boot=boot, names=each)
 
 
 def serial_of(name: str) -> str:

@@ -139,6 +139,10 @@ class ShellCalls:
         if done.status != 0:
             raise _failed(point, done)
 
+    def cpu_clock(self, pid: int) -> int:
+        """Raise OSError."""
+        _no_tool("the CPU clock of a process", f"/proc/{pid}")
+
     def socket_peers(self, pid: int) -> tuple[str, ...]:
         """Raise OSError."""
         _no_tool("asking the sockets of a process", f"/proc/{pid}/fd")

@@ -14,9 +14,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from assay.catalogue import Machine, Note
+from assay.catalogue import Note
 from assay.hosts.far_shell import ANSWER_S, FarShell, quoted
-from assay.hosts.local import BOOT_ID, NAMES_OF_A_MACHINE, serial_of
+from assay.hosts.local import BOOT_ID, HOST_KEY, HOST_KEYS, NAMES_OF_A_MACHINE, machine_told
 
 LEASE_S = 30
 RENEW_S = 10.0
@@ -174,16 +174,19 @@ class ShellNotes:
         with self._mutex:
             if self._owner is not None:
                 return
-            names = " ".join(NAMES_OF_A_MACHINE)
+            paths = (*NAMES_OF_A_MACHINE, *HOST_KEYS)
             text = self._shell.ask(
-                f'for f in {names}; do m=$(cat $f 2>/dev/null) && [ -n "$m" ] && break; done; printf \'%s\\n\' "$m";'
+                f"for f in {' '.join(paths)}; do m=$(head -n 1 $f 2>/dev/null); printf '%s\\n' \"$m\"; done;"
                 f" cat {BOOT_ID} /proc/$$/stat 2>/dev/null"
             ).text
-            machine, boot, stat = (*text.split("\n"), "", "", "")[:3]
+            *told, boot, stat = (*text.split("\n"), *("",) * (len(paths) + 2))[: len(paths) + 2]
+            of_machine = {path.rpartition("/")[2]: name.strip() for path, name in zip(NAMES_OF_A_MACHINE, told, strict=False)}
+            key = next((one.strip() for one in told[len(NAMES_OF_A_MACHINE) :] if one.strip()), "")
             fields = stat.rpartition(")")[2].split()
             pid = stat.partition(" ")[0]
             owner = {
-                "machine": machine.strip(),
+                "machine": next(filter(None, of_machine.values()), ""),
+                "names": {name: text for name, text in (*of_machine.items(), (HOST_KEY, key)) if text},
                 "boot": boot.strip(),
                 "pid": int(pid) if pid.isdecimal() else 0,
                 "start_ticks": int(fields[19]) if len(fields) > 19 else 0,
@@ -216,7 +219,7 @@ def _notes(text: str) -> list[Note]:
     owner: dict[str, object] = {}
     with contextlib.suppress(ValueError):
         owner = json.loads(first)
-    machine = Machine(serial=serial_of(str(owner.get("machine", ""))), boot=str(owner.get("boot", "")))
+    machine = machine_told(str(owner.get("machine", "")), owner.get("names"), str(owner.get("boot", "")))
     for line in lines.split("\n"):
         with contextlib.suppress(ValueError, TypeError, KeyError):
             fields = json.loads(line)

@@ -1,11 +1,13 @@
 """CPU time of a server from looks at its processes: of their control groups, else of each process with its ended children.
 
 Threads and processes that end between two looks are in the account of their group, of their process, or of the process that
-waited for them. Those that no process of the server waited for are in no account: `unwaited` counts what may have had some.
+waited for them. A process that outlives its parent is waited for by an ancestor of the server (init): what the ancestors have
+gained by it is the most that the server can have lost. Children whose parent ignores their end are in no account: `unwaited`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -31,6 +33,8 @@ class ProcessTime:
     parent: int
     own: int
     """Of all its threads, the ended ones included."""
+    blur: int
+    """How much more it may be: /proc counts ended threads in whole ticks."""
     waited: int
     """Of its children that it waited for, and of theirs."""
     ignores: bool
@@ -44,6 +48,8 @@ class ServerTime:
     spent_ns: tuple[int, ...]
     unwaited: tuple[int, ...]
     """How many processes are there that may have had children whose time nobody counts, and how many ended unwaited."""
+    missed_ns: tuple[int, ...]
+    """The most that is not in `spent_ns` though it is in an account: of ancestors that waited, and parts of ticks."""
 
 
 def server_time(seen: Sequence[Snapshot]) -> ServerTime:
@@ -57,8 +63,8 @@ def server_time(seen: Sequence[Snapshot]) -> ServerTime:
         for look in groups:
             last |= look  # a group that is gone keeps what it had
             spent.append(sum(used - first[group] for group, used in last.items()))
-        return ServerTime(spent_ns=tuple(spent), unwaited=(0,) * len(seen))
-    return by_process([processes_of(one) for one in seen])
+        return ServerTime(spent_ns=tuple(spent), unwaited=(0,) * len(seen), missed_ns=(0,) * len(seen))
+    return by_process([processes_of(one) for one in seen], [above(one) for one in seen])
 
 
 def read(host: Host, running: Iterable[int]) -> Mapping[str, object]:
@@ -67,7 +73,43 @@ def read(host: Host, running: Iterable[int]) -> Mapping[str, object]:
     files = {cgroups.account(text) for path, text in own.items() if path.endswith("/cgroup") and isinstance(text, str)}
     accounts = sorted(file for file in files if file)
     members = {file: list(in_group(host, file.rpartition("/")[0])) for file in accounts}
-    return {**own, **texts(host.read, accounts), "members": members}
+    ancestors = [*_above(host, own)]
+    return {
+        **own,
+        **texts(host.read, accounts),
+        "members": members,
+        "clocks": clocks(host, running),
+        "ancestors": ancestors,
+        **texts(host.read, (f"/proc/{pid}/{name}" for pid in ancestors for name in ("stat", "status"))),
+    }
+
+
+def clocks(host: Host, running: Iterable[int]) -> Mapping[str, int]:
+    """Return the CPU time (ns) of these processes by their own clocks; empty where the host cannot."""
+    found = {}
+    for pid in running if host.syscalls else ():
+        with contextlib.suppress(OSError):
+            found[str(pid)] = host.syscalls.cpu_clock(pid) if host.syscalls else 0
+    return found
+
+
+def _above(host: Host, own: Mapping[str, object]) -> Iterator[int]:
+    """Yield the ancestors of a server's processes that are no part of it, nearest first: they wait for its orphans."""
+    seen = {int(path.split("/")[2]) for path in own}
+    waiting = [parent_of(text) for path, text in own.items() if path.endswith("/stat") and isinstance(text, str)]
+    while waiting:
+        pid = waiting.pop(0)
+        if pid not in seen and pid > 0:
+            seen.add(pid)
+            yield pid
+            with contextlib.suppress(OSError):
+                waiting.append(parent_of(host.read(f"/proc/{pid}/stat")))
+
+
+def parent_of(stat: str) -> int:
+    """Parse the parent of a process from its /proc/PID/stat; 0 without one."""
+    fields = stat.rpartition(")")[2].split()
+    return number(fields[PARENT], "stat") if len(fields) > PARENT else 0
 
 
 # ------------------------------------------------------------------------------------------------ control groups
@@ -132,21 +174,42 @@ def processes_of(snapshot: Snapshot) -> dict[int, ProcessTime]:
 
     /proc/PID/stat counts ended threads, too, in ticks: what the living ones ran for says more where it is within the last tick.
     """
-    found = {}
+    found, told = {}, snapshot.raw.get("clocks")
     for pid in pids_of(snapshot):
         fields = (text_of(snapshot, f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
         if len(fields) < WAITED.stop:
             continue
         ticks = sum(number(word, "stat") for word in fields[UTIME]) * TICK_NS
         threads = sum(run for run, _ in threads_of(snapshot, pid).values())
-        ignored = re.search(r"^SigIgn:\s*(\w+)", text_of(snapshot, f"/proc/{pid}/status") or "", re.MULTILINE)
+        waited = sum(number(word, "stat") for word in fields[WAITED]) * TICK_NS
+        clock = told.get(str(pid)) if isinstance(told, Mapping) else None
+        by_ticks = min(max(threads, ticks), ticks + 2 * TICK_NS)
         found[pid] = ProcessTime(
             parent=number(fields[PARENT], "stat"),
-            own=min(max(threads, ticks), ticks + 2 * TICK_NS),
-            waited=sum(number(word, "stat") for word in fields[WAITED]) * TICK_NS,
-            ignores=bool(ignored and int(ignored[1], 16) & SIGCHLD),
+            own=int(clock) if isinstance(clock, int) else by_ticks,
+            blur=0 if isinstance(clock, int) else max(0, ticks + 2 * TICK_NS - by_ticks),
+            waited=waited,
+            ignores=ignores(snapshot, pid),
         )
     return found
+
+
+def ignores(snapshot: Snapshot, pid: int) -> bool:
+    """Whether a process ignores the end of its children."""
+    ignored = re.search(r"^SigIgn:\s*(\w+)", text_of(snapshot, f"/proc/{pid}/status") or "", re.MULTILINE)
+    return bool(ignored and int(ignored[1], 16) & SIGCHLD)
+
+
+def above(snapshot: Snapshot) -> dict[int, int] | None:
+    """What each ancestor of the server has of children that it waited for (ns); None where one is unknown or ignores them."""
+    listed = snapshot.raw.get("ancestors")
+    found = {}
+    for pid in listed if isinstance(listed, list | tuple) else ():
+        fields = (text_of(snapshot, f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
+        if len(fields) < WAITED.stop or ignores(snapshot, int(pid)):
+            return None
+        found[int(pid)] = sum(number(word, "stat") for word in fields[WAITED]) * TICK_NS
+    return found or None
 
 
 def threads_of(snapshot: Snapshot, pid: int | None = None) -> dict[str, tuple[int, int]]:
@@ -156,12 +219,18 @@ def threads_of(snapshot: Snapshot, pid: int | None = None) -> dict[str, tuple[in
     return {path: (number(row[0], path), number(row[1], path)) for path, row in words.items() if len(row) > 1}
 
 
-def by_process(looks: Sequence[Mapping[int, ProcessTime]]) -> ServerTime:
-    """Add up what processes had when they were last seen, and what those that waited had of ended ones beyond that."""
+def by_process(looks: Sequence[Mapping[int, ProcessTime]], ancestors: Sequence[Mapping[int, int] | None]) -> ServerTime:
+    """Add up what processes had when they were last seen, and what those that waited had of ended ones beyond that.
+
+    What nobody of the server waited for is bounded by what its ancestors waited for; where those are unknown, it is counted.
+    A server whose processes stay and waited for none has lost nothing. Waited children are counted in whole ticks.
+    """
     highest, base, kept, lost = dict[int, int](), dict[int, int](), 0, 0
-    spent, unwaited = list[int](), list[int]()
+    spent, unwaited, missed = list[int](), list[int](), list[int]()
     before: Mapping[int, ProcessTime] | None = None
-    for look in looks:
+    first, ended = dict[int, int](), False
+    orphans = _waited_above(ancestors)
+    for look, found in zip(looks, orphans, strict=True):
         waited_for = _waited_for(before or {}, look)
         for pid in (before or {}).keys() - look.keys():
             kept += -base[pid] if pid in waited_for else highest[pid] - base[pid]
@@ -173,9 +242,25 @@ def by_process(looks: Sequence[Mapping[int, ProcessTime]]) -> ServerTime:
                 base[pid] = highest[pid] if before is None else 0
         total = kept + sum(highest[pid] - base[pid] for pid in look)
         spent.append(max(total, spent[-1] if spent else 0))
-        unwaited.append(lost + sum(one.ignores for one in look.values()))
+        unwaited.append((lost if found is None else 0) + sum(one.ignores for one in look.values()))
+        first = {pid: one.waited for pid, one in look.items()} if before is None else first
+        grown = [pid for pid, one in look.items() if one.waited != first.get(pid, 0)]
+        ended = ended or bool(grown) or bool((before or {}).keys() - look.keys())
+        unseen = sum(look[pid].blur for pid in look) if before is not None else 0
+        missed.append((found or 0 if ended else 0) + unseen + 2 * TICK_NS * len(grown))
         before = look
-    return ServerTime(spent_ns=tuple(spent), unwaited=tuple(unwaited))
+    return ServerTime(spent_ns=tuple(spent), unwaited=tuple(unwaited), missed_ns=tuple(missed))
+
+
+def _waited_above(looks: Sequence[Mapping[int, int] | None]) -> list[int | None]:
+    """What the ancestors' accounts gained since the first look, at each look; None from where one was unknown or had changed."""
+    found: list[int | None] = []
+    for look in looks:
+        first = looks[0]
+        known = first is not None and look is not None and first.keys() >= look.keys() and (not found or found[-1] is not None)
+        gain = sum(had - first[pid] for pid, had in look.items()) + 2 * TICK_NS * len(look) if known and first and look else 0
+        found.append((gain if look != first else 0) if known else None)
+    return found
 
 
 def _waited_for(before: Mapping[int, ProcessTime], after: Mapping[int, ProcessTime]) -> set[int]:

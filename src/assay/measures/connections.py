@@ -15,6 +15,8 @@ from assay.measures.cost import processor_ns
 from assay.records import Client, NetConnection, Observations, Phase, Role, Series
 
 LAYER = "tcp"
+BEGINNING_S = 0.5
+"""The first looks of a phase: a stream that is slow from there on was never fast."""
 SENDS, RECEIVES = "send", "receive"
 
 
@@ -151,6 +153,15 @@ class StreamShare:
     name: str
     bytes: int
     share: float
+    slow_since_s: float | None
+    """Since which time of the phase it was slow; None where nobody knows, or it was not at the end."""
+
+    @property
+    def since(self) -> str:
+        """`, since 2.1 s`; empty where it is not known."""
+        if self.slow_since_s is None:
+            return ""
+        return f", since {self.slow_since_s:.1f} s" if self.slow_since_s >= BEGINNING_S else ", from the beginning"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +194,12 @@ def shares(phase: Phase, operation: str) -> StreamShares | None:
         return None
     mean = sum(known) / len(known)
     each = (
-        StreamShare(name=f"{one.local} to {one.peer}", bytes=amount, share=amount / mean)
+        StreamShare(
+            name=f"{one.local} to {one.peer}",
+            bytes=amount,
+            share=amount / mean,
+            slow_since_s=None if one.slow_since_ns is None else (one.slow_since_ns - phase.start_ns) / 1e9,
+        )
         for one, amount in zip(listed, known, strict=True)
     )
     return StreamShares(each=tuple(each), fairness=jains_index(known))

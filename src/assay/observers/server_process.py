@@ -40,7 +40,7 @@ from assay.records import Rung, Series, Snapshot, Subject
 WAYS = process_ways(Rung.SERVER_PROCESS, Rung.SERVER_CACHE)
 COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes")
 KEYS = ("L5.read", "L5.write", "L6.read", "L6.write")
-METRICS = ("run_ns", "unwaited", "busiest_thread_ns", "cpus", "processes")
+METRICS = ("run_ns", "unwaited", "missed_ns", "busiest_thread_ns", "cpus", "processes")
 SUBJECT = "server"
 GONE = tuple(map(os.strerror, (errno.ENOENT, errno.ESRCH)))
 Account = tuple[int, Counters]
@@ -149,6 +149,7 @@ def series_of(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Series]:
     time, at_ns = server_time.server_time(seen), [snapshot.at_ns for snapshot in seen]
     yield counter(origin, SUBJECT, "run_ns", "ns", list(zip(at_ns, time.spent_ns, strict=True)))
     yield gauge(origin, SUBJECT, "unwaited", "count", list(zip(at_ns, time.unwaited, strict=True)))
+    yield gauge(origin, SUBJECT, "missed_ns", "ns", list(zip(at_ns, time.missed_ns, strict=True)))
     yield counter(origin, SUBJECT, "busiest_thread_ns", "ns", busiest)
     yield gauge(origin, SUBJECT, "cpus", "count", [(snapshot.at_ns, cpus_of(snapshot)) for snapshot in seen])
     yield gauge(origin, SUBJECT, "processes", "count", [(snapshot.at_ns, len(pids_of(snapshot))) for snapshot in seen])

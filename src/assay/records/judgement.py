@@ -63,6 +63,8 @@ class Meaning(StrEnum):
     """Work of an earlier trial was still going on."""
     PAUSE = "pause"
     """For a long time nothing was done, and that time is in the figure."""
+    UNEQUAL = "unequal"
+    """One stream among several got far less than its share."""
     CONTRADICTORY = "contradictory"
     """Readings that cannot all be true."""
     DIFFERENCES = "differences"
@@ -71,8 +73,9 @@ class Meaning(StrEnum):
     @property
     def explains(self) -> bool:
         """Whether it says what a figure really is."""
-        other = (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.CARRY_OVER, Meaning.PAUSE, Meaning.CONTRADICTORY, Meaning.DIFFERENCES)
-        return self not in other
+        limits = (Meaning.LINK_LIMIT, Meaning.QUOTA)
+        courses = (Meaning.CARRY_OVER, Meaning.PAUSE, Meaning.UNEQUAL)
+        return self not in (*limits, *courses, Meaning.CONTRADICTORY, Meaning.DIFFERENCES)
 
     @property
     def is_limiter(self) -> bool:

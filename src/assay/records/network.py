@@ -51,6 +51,8 @@ class NetConnection:
     """The client of the load that began it; None in runs of before it was kept."""
     number: int | None = None
     """Which connection of that client it is: both ends have the same two numbers."""
+    slow_since_ns: int | None = None
+    """Since when, from T0, this end moved less than half of the mean here; None where it does not at the end."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,6 @@ An external command has no known filter. Then every difference between servers o
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from assay.catalogue import ComparisonCase, Rule, Runs
 from assay.evidence import directory
@@ -21,17 +20,14 @@ from assay.records import Finding, Scope, Severity, State, Value
 from assay.rulekit.applicability import is_own_setting, workload_kind
 from assay.rulekit.findings import found
 from assay.settings import searches
+from assay.settings.filter_indexes import indexes
 
 FACT, SOFTWARE = "target.setting.indexes", "target.setting.software"
-KINDS = frozenset({"eq", "pres", "sub", "subinitial", "subany", "subfinal", "approx", "matchingrule", "none"})
 LOAD, FILTER, DEFAULT = "ldap_load", "filter", "(uid=u{key:08d})"
 SEARCHES = "searches"
 SCOPE, BASE, OF_BASE = "scope", "base", "(objectClass=*)"
 """A search of scope base is sent with this filter, whatever the knob says."""
 ATTRIBUTE = re.compile(r"\(\s*([A-Za-z][A-Za-z0-9;.-]*)\s*[~<>:]?=")
-NO_INDEX = "none"
-Indexes = Mapping[str, frozenset[str]]
-"""Attribute -> its kinds of index."""
 
 
 def applies(case: ComparisonCase) -> str | None:
@@ -76,16 +72,6 @@ def weight(case: ComparisonCase, unlike: list[str], wanted: frozenset[str]) -> S
     kind = directory.type_of(case.measure.operation)
     decisive = kind in directory.CHANGES or not wanted or bool(set(unlike) & wanted)
     return Severity.INVALIDATES if decisive else Severity.NOTES
-
-
-def indexes(text: str) -> Indexes:
-    """The indexes in a fact such as `eq uid; eq mail sub`, words in any order."""
-    found: dict[str, frozenset[str]] = {}
-    for part in text.split(";"):
-        words_of = part.lower().split()
-        kinds = frozenset(word for word in words_of if word in KINDS) - {NO_INDEX}
-        found.update((name, kinds) for name in words_of if name not in KINDS)
-    return {name: kinds for name, kinds in found.items() if kinds}
 
 
 def filtered(case: ComparisonCase) -> frozenset[str]:

@@ -53,7 +53,11 @@ def completed(case: TrialCase, flushes: ladder.LadderStep, upper: ladder.LadderS
     least = case.thresholds["least_flushes"]
     above = f", {upper.raw_operations:,.0f} through {upper.device} above it" if upper else ""
     passed = f"{flushes.raw_operations:,.0f} flushes were completed by {flushes.device}{above}"
-    if is_distinct(flushes, least):
+    known = ladder.has_baseline(case.phase, case.observations, Rung.LOWEST_DEVICE, Direction.FLUSH)
+    if not known and upper is None:
+        statement = f"{passed}; what other processes flush there is unknown (no idle baseline)."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    if known and is_distinct(flushes, least):
         return found(RULE, case, State.PASS, f"{passed}.", observed=observed)
     if upper is not None and is_distinct(upper, least):
         tail = f"; {flushes.device} includes flushes of other processes, {upper.device} only the load's"

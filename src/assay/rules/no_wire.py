@@ -31,6 +31,9 @@ END, SPACES = "end_network", "end_network.spaces."
 MOVING = (Direction.READ, Direction.WRITE, Direction.SEND, Direction.RECEIVE)
 SAME_HOST = "same host: client and server share CPUs and memory bandwidth"
 
+NOTHING = "no byte of it was counted, and the clients report none"
+NO_MOUNT = "Look at what the clients' directory is (findmnt). Drop their caches before reads. Or claim path = local."
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClientRoute:
@@ -95,6 +98,8 @@ def made(case: TrialCase, line: str) -> Finding:
     if carried is None:
         statement = f"{text}, but the line did not count its bytes."
         return found(RULE, case, State.UNVERIFIED, statement, lacking=(served.LINE_BYTES,))
+    if not carried and not data:
+        return found(RULE, case, State.UNVERIFIED, f"{text}, but {NOTHING}.", observed=observed)
     if data and carried < case.thresholds["wire_share"] * data:
         limit = measures.percent(case.thresholds["wire_share"])
         statement = f"Emulated path claimed, but hardly any of the clients' bytes passed the line (limit {limit})."
@@ -235,13 +240,15 @@ def claimed_loopback(case: TrialCase, way: str, observed: Figures) -> Finding:
             return found(RULE, case, State.PASS, f"{way}, as claimed.", observed=observed)
         statement = f"{way}; whether their bytes passed it was not counted."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    if not carried and not data:
+        return found(RULE, case, State.UNVERIFIED, f"{way}; {NOTHING}.", observed=observed)
     if isinstance(data, float) and carried < share * data:
         statement = (
             f"Loopback claimed, but {in_bytes(carried)} of the clients' {in_bytes(data)} passed {observed['interface']}"
             f" (limit {measures.percent(share)}). A cache answered, or the directory is no mount of this server."
         )
         outside = f"traffic outside {observed['interface']}"
-        return found(RULE, case, State.FAIL, statement, observed=observed, relabel=outside)
+        return found(RULE, case, State.FAIL, statement, observed=observed, relabel=outside, advice=NO_MOUNT)
     return found(RULE, case, State.PASS, f"{way}, as claimed.", observed=observed)
 
 

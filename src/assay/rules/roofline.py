@@ -27,13 +27,10 @@ from collections.abc import Iterator
 
 from assay import links, measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import line_ways, served
 from assay.measures import limits, stood_on
 from assay.measures.limits import Credit, LimitUse
 from assay.records import (
-    Action,
     Bound,
-    Direction,
     Durability,
     Finding,
     Limiter,
@@ -46,14 +43,13 @@ from assay.records import (
     Tier,
     WorkSide,
 )
+from assay.rulekit import made_paths
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import Figures, found, knob
 from assay.units import Unit
 
 SYNCED = "synced_bytes_per_s"
 """The figure that counts the time until both ends are flushed."""
-WAYS = {Direction.WRITE: "up", Direction.READ: "down"}
-"""What a client does -> in which direction of a path its bytes go."""
 NAMED = {WorkSide.PATH: "the path", WorkSide.SERVER: "the server's storage"}
 
 
@@ -129,7 +125,7 @@ def above(case: TrialCase, line: LimitUse, use: str, observed: Figures) -> Findi
         severity=severity_of(case, line),
         observed=observed,
         threshold={"allowed": line.allowed},
-        bound=None if line.by_device else Bound(low=None, high=line.allowed, unit=line.unit),
+        bound=None if line.by_device else Bound(low=None, high=line.per_s if line.of_path else line.allowed, unit=line.unit),
         relabel=None if line.by_device else f"faster than {line.name} can be: {why}",
         evidence=("counters of the port" if line.by_device else "L0 engine", "declared limit"),
         advice=OF_PATH if line.of_path else RULE.advice,
@@ -169,7 +165,7 @@ def lines(case: TrialCase) -> Iterator[LimitUse]:
         yield from limits.uses(limit, rates, window.seconds, slices)
     above = Credit(share=case.thresholds["above_share"])
     yield from ports(case, bytes_per_s)
-    path = made_path(case)
+    path = made_paths.limit(case)
     if path is not None and bytes_per_s:
         credit = Credit(share=case.thresholds["above_share"], burst_s=case.thresholds["burst_s"])
         yield LimitUse(
@@ -194,32 +190,6 @@ def lines(case: TrialCase) -> Iterator[LimitUse]:
             credit=measured,
             measured=True,
         )
-
-
-def made_path(case: TrialCase) -> tuple[str, float] | None:
-    """The paths that the lab made between clients and server, and the most that they let through in the direction of the bytes.
-
-    None without one, and where one of them has no limit at a time of the phase.
-    """
-    names = served.line(case.phase, case.observations, case.host)
-    way = WAYS.get(case.direction) if case.direction is not None else None
-    if names is None or way is None:
-        return None
-    rates = [highest_rate(case, name, way) for name in names.split(", ")]
-    known = [rate for rate in rates if rate is not None]
-    return (f"path {names}", sum(known)) if len(known) == len(rates) else None
-
-
-def highest_rate(case: TrialCase, path: str, way: str) -> float | None:
-    """The highest rate that one path had in this phase, with the events that changed it; None without a limit."""
-    stated = line_ways.fact(case.observations, path, way, "bytes_per_s", case.host)
-    changed = [
-        event.rate_bytes_per_s
-        for spec in case.experiment.workloads
-        for event in spec.events
-        if event.action is Action.RATE and event.on == path and case.phase.name == f"{spec.name}.{event.phase}"
-    ]
-    return None if stated is None or None in changed else max((stated, *(one for one in changed if one is not None)))
 
 
 def measured_below(case: TrialCase) -> Iterator[tuple[str, float]]:

@@ -144,6 +144,9 @@ def whose_flushes(case: TrialCase) -> str | None:
     step = ladder.highest_device(case.phase, case.observations, Direction.FLUSH, Span.CLOCK)
     if case.claim.durability is not Durability.STABLE_MEDIA or step is None:
         return None
+    rungs = (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
+    if not any(ladder.has_baseline(case.phase, case.observations, rung, Direction.FLUSH) for rung in rungs):
+        return f"What other programs flush on {step.device} is unknown (no idle baseline)."
     own = unflushed_share(case, step.operations)
     if own is not None and own >= case.thresholds["all_share"]:
         foreign = f"{step.other_processes_operations:,.0f} of {step.raw_operations:,.0f} flushes of {step.device}"
@@ -223,7 +226,7 @@ def not_stored(case: TrialCase, observed: Mapping[str, float]) -> str | None:
 def after_flush(case: TrialCase) -> float | None:
     """By how much dirty and written-back pages of the server's data rose from arming to the look after the drain."""
     every = [[*ladder.gauges(case.phase, case.observations, served.LAYER, metric)] for metric in PAGES]
-    if not any(one.value for one in every[0]):
+    if not all(any(one.value for one in part) for part in every):
         return None
     return sum(
         one.value[-1] - (ladder.latest_sample(one, case.phase.start_ns) or 0.0) for part in every for one in part if one.value
@@ -302,7 +305,8 @@ def unflushed_share(case: TrialCase, flushes: float | None) -> float | None:
 def dirty_bytes(case: TrialCase) -> float | None:
     """By how much dirty and written-back pages of the server's data rose from arming to the last answer."""
     rises = [served.rose(case.phase, case.observations, metric) for metric in PAGES]
-    return None if rises[0] is None else sum(rise or 0.0 for rise in rises)
+    known = [rise for rise in rises if rise is not None]
+    return sum(known) if len(known) == len(rises) else None
 
 
 def early(case: TrialCase, share: float, amounts: tuple[float, float], observed: Figures) -> Finding:

@@ -5,8 +5,9 @@ of its control group, else of its processes with those that they waited for.
 The busiest thread that ran or waited for a CPU for more than `thread_share` of the time fails too. Phases below `seconds` are
 unverified.
 A CPU quota of a control group on that host that stopped it for `stopped_share` of the time fails, however idle the CPUs are.
-Processes that nobody waited for may have used more than was counted, at most what the host's CPUs did beside the load. Then the
-figure `server_cpu_share` is bounded by both, and CPUs that may have been the limit are unverified.
+Processes that nobody of the server waited for may have used more than was counted: at most what its ancestors (init) waited
+for, and what the host's CPUs did beside the load. Then the figure `server_cpu_share` is bounded by both, and CPUs that may have
+been the limit are unverified.
 It qualifies tier = device and bounds it; other claims get a note with the limiter.
 """
 
@@ -90,15 +91,24 @@ def is_own_figure(case: TrialCase) -> bool:
 def at_most(case: TrialCase, ran: float) -> float:
     """The most CPU time (ns) that the server can have used: all of the host's beside the load where processes ended unwaited.
 
-    Infinite where nobody knows whether some did, or what the host's CPUs did.
+    What its ancestors waited for bounds it, too, where none of them ignores the end of its children. Infinite where nobody knows
+    whether some did, or what the host's CPUs did.
     """
-    unwaited = [*ladder.gauges(case.phase, case.observations, served.LAYER, "unwaited")]
-    if unwaited and not any(one.value and max(one.value) for one in unwaited):
+    unwaited, missed = (highest(case, name) for name in ("unwaited", "missed_ns"))
+    known_most = ran + missed if unwaited == 0 and missed is not None else math.inf
+    if unwaited == 0 and missed == 0:
         return ran
     busy = [ladder.host_rise(case.phase, case.observations, "cpu", metric) for metric in ("user_ns", "system_ns")]
     known = [one for one in busy if one is not None]
     load = sum(cost.processor_ns(one.cost) for one in case.phase.clients if one.cost is not None and one.host == case.host)
-    return max(ran, sum(known) - load) if unwaited and len(known) == len(busy) else math.inf
+    by_host = max(ran, sum(known) - load) if unwaited is not None and len(known) == len(busy) else math.inf
+    return min(known_most, by_host)
+
+
+def highest(case: TrialCase, metric: str) -> float | None:
+    """The highest sample of a gauge of the server, of all its hosts together; None where there is none."""
+    found = [max(one.value) for one in ladder.gauges(case.phase, case.observations, served.LAYER, metric) if one.value]
+    return sum(found) if found else None
 
 
 def uncounted(case: TrialCase, least: float, most: float, observed: Figures) -> Finding:
@@ -110,12 +120,12 @@ def uncounted(case: TrialCase, least: float, most: float, observed: Figures) -> 
         RULE,
         case,
         State.FAIL,
-        f"Processes of the server ended that nobody waited for: their CPU time is in no account. It used at least "
+        f"CPU time of processes that ended may be in no account of the server. It used at least "
         f"{measures.percent(least)} of a CPU, and with all that the host did beside the load {measures.percent(most)}. {REMEDY}",
         severity=Severity.QUALIFIES,
         observed=observed,
         bound=Bound(low=least, high=most, unit=Unit.SHARE),
-        relabel="CPU time of the server without processes that ended unwaited",
+        relabel="CPU time of the server at least: some processes of it ended uncounted",
     )
 
 
@@ -137,7 +147,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
-    reads=("server.run_ns", "server.unwaited", "server.busiest_thread_ns", "server.cpus"),
+    reads=("server.run_ns", "server.unwaited", "server.missed_ns", "server.busiest_thread_ns", "server.cpus"),
     applies=servers_only,
     check=check,
     about=About.TARGET_HOST,

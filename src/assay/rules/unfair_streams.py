@@ -4,7 +4,8 @@ Each end of the engine `net` has the bytes of each connection (TCP_INFO): those 
 A fair share is the mean over the connections in one direction.
 - Jain's index of the bytes below `fairness`, or a connection below `least_share` of its fair share: a note that names it.
 
-The first 64 connections of a client are listed, and only those are judged. Which time a connection was slow is not recorded.
+The first 64 connections of a client are listed, and only those are judged. The engine notes since which look a connection moved
+less than half of the mean.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.measures import connections
-from assay.records import Finding, Scope, Severity, State
+from assay.records import Finding, Meaning, Scope, Severity, State
 from assay.rulekit.findings import Figures, found
 
 
@@ -34,7 +35,7 @@ def check(case: TrialCase) -> Finding:
     observed: Figures = {"fairness": fair, "least_share": least.share, "slowest": least.name}
     if fair >= case.thresholds["fairness"] and least.share >= case.thresholds["least_share"]:
         return found(RULE, case, State.PASS, f"{text}.", observed=observed)
-    which = f"{least.name} moved {measures.in_bytes(least.bytes)}, {measures.percent(least.share)} of its fair share"
+    which = f"{least.name} moved {measures.in_bytes(least.bytes)}, {measures.percent(least.share)} of its fair share{least.since}"
     return found(
         RULE,
         case,
@@ -53,6 +54,7 @@ RULE = Rule(
     severity=Severity.NOTES,
     part="load",
     short="unequal streams",
+    meaning=Meaning.UNEQUAL,
     applies=applies,
     check=check,
     about=About.ALL_HOSTS,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from assay.terminal.courses import LATEST, Courses, Expected, Stage
@@ -85,6 +85,8 @@ class Remaining:
     _spent_s: list[list[float]] = field(default_factory=list)
     """Of each trial in this call its first attempt, and its repeats for noise."""
     _blocks: tuple[int, int, int] | None = None
+    _told_s: float = math.inf
+    """What was told in the trial that runs: nothing that it does makes the rest longer, only its end tells more."""
 
     def __post_init__(self) -> None:
         self._courses = Courses(guesses_s={one.cell: one.guess_s for one in self.trials.values()})
@@ -111,6 +113,8 @@ class Remaining:
     def take(self, now_s: float, news: Mapping[str, object]) -> None:
         """Take one record: `event`, `trial`, and within a phase `workload` and `phase`."""
         event, trial = news.get("event"), news.get("trial")
+        if event in ("started", "finished", "precision", REPEATED):
+            self._told_s = math.inf
         if event == "started":
             self._start(now_s, trial)
         elif event == "finished":
@@ -161,8 +165,15 @@ class Remaining:
     def _of(self, trial: object) -> Expected:
         return self.trials.get(trial) or Expected(cell=str(trial))
 
-    def left(self, now_s: float) -> TimeLeft | None:
-        """Return the time that is left; None before the first trial of a schedule without guesses."""
+    def left(self, now_s: float) -> TimeLeft:
+        """Return the time that is left; while a trial runs it never rises, however long its phase or its loss takes."""
+        found = self._estimate(now_s)
+        if self._current is not None:
+            self._told_s = min(self._told_s, found.value_s)
+            found = replace(found, low_s=min(found.low_s, self._told_s), value_s=self._told_s)
+        return found
+
+    def _estimate(self, now_s: float) -> TimeLeft:
         waiting = [one for number, one in self.trials.items() if number not in self._done and number != self._current]
         if self.fewest_blocks is None:
             found = self._of_these(now_s, waiting)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -121,19 +121,21 @@ def waits(found: Mapping[str, Any] | None) -> Iterator[tuple[int, int]]:
         yield (found["waited_ns"] - found["longest_ns"]) // others, others
 
 
-def net_end(found: Mapping[str, Any] | None) -> NetEnd | None:
-    """The record of the result's section `net`; None of an engine without connections. Raises DamagedError."""
+def net_end(found: Mapping[str, Any] | None, at: Callable[[int], int]) -> NetEnd | None:
+    """The record of the result's section `net`, its times relative to T0; None without connections. Raises DamagedError."""
     if found is None:
         return None
     connections = [{**one, "tcp": one.get("tcp") or {}, "mptcp": one.get("mptcp") or {}} for one in found["connections"]]
     names = {"address", "accepted", "unlisted", "refused", "unfinished", "zerocopy", "datagrams"}
     own = {name: value for name, value in found.items() if name in names}
-    return plain.from_plain(NetEnd, {**own, "connections": [_known(one) for one in connections]})
+    return plain.from_plain(NetEnd, {**own, "connections": [_known(one, at) for one in connections]})
 
 
-def _known(connection: Mapping[str, Any]) -> dict[str, Any]:
+def _known(connection: Mapping[str, Any], at: Callable[[int], int]) -> dict[str, Any]:
     """What the record has of a connection."""
-    return {name: value for name, value in connection.items() if name != "datagrams"}
+    since_ns = connection.get("slow_since_ns")
+    known = {name: value for name, value in connection.items() if name != "datagrams"}
+    return known if since_ns is None else {**known, "slow_since_ns": at(since_ns)}
 
 
 def columns(found: Mapping[str, Any] | None) -> Iterator[tuple[str, str, str, array[int], list[float]]]:

@@ -11,7 +11,7 @@ from functools import partial
 from assay import catalogue, sampler
 from assay.catalogue import Host, Order, Setting
 from assay.errors import TrialError, UsageError, refuse
-from assay.machine import cpus, server
+from assay.machine import cpus, server, server_settings
 from assay.machine.stack import memory_device
 from assay.records import (
     ON,
@@ -253,6 +253,9 @@ def _facts(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...], when
     ways = each(tuple(beside.values()), lambda one: server.facts(one.host, site.place.server))
     pairs = [(site.station.name, f"target.{key}", value) for key, value in site.target.facts(site.station.host, site.place)]
     pairs += [(name, f"target.{key}", value) for name, found in ways.items() for key, value in found]
+    if when is When.BEFORE:
+        known = server_settings.facts(site.station.host, site.place.server)
+        pairs += [(site.station.name, f"target.{key}", value) for key, value in known]
     pairs += [
         (station.name, key, value)
         for load in loads

@@ -102,7 +102,7 @@ def client_of(answer: ClientReport) -> Client:
         load=optional(LoadTotal, result.get("load")),
         queue=optional(QueueTotal, result.get("queue")),
         errors=tuple(error(one) for one in result.get("errors", ())),
-        net=net_end(result.get("net")),
+        net=net_end(result.get("net"), answer.at),
         directory=directory_end(result.get("directory"), answer.plan.settings[answer.client : answer.client + 1]),
         coherence=None if (seen := result.get("coherence")) is None else plain.from_plain(CoherenceEnd, seen),
         drill=drill_end(answer, result.get("drill")),

@@ -99,7 +99,7 @@ def made_elsewhere(entry: LedgerEntry, machine: Machine) -> str | None:
 
 
 def entry_of(note: Note, host: str, address: str) -> LedgerEntry:
-    """Return a far machine's note as an entry. A note has one name of its machine, which a clone has as well."""
+    """Return a far machine's note as an entry; an older note has one name of its machine, which a clone has as well."""
     return LedgerEntry(
         n=note.n,
         host=host,

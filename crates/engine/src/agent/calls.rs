@@ -18,6 +18,7 @@ pub fn answer(request: &Request) -> Result<Value, Failure> {
         Request::Placed { path } => on(path, assay_host::placed, |span| json!({"span": span})),
         Request::DropFile { path } => on(path, assay_host::drop_file, |()| json!({})),
         Request::Syncfs { path } => on(path, assay_host::syncfs, |took| json!({"took_ns": took})),
+        Request::CpuClock { path } => on(path, assay_host::cpu_clock, |ns| json!({"cpu_ns": ns})),
         Request::Space { path } => on(
             path,
             assay_host::space,

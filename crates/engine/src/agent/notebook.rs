@@ -7,6 +7,7 @@ use super::request::Note;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -28,10 +29,19 @@ const START_TICKS: usize = 19;
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
-/// Whose notes they are. `machine` is the first name that the machine tells, `start_ticks` tells the process from later ones.
+const HOST_KEYS: [&str; 3] = [
+    "/etc/ssh/ssh_host_ed25519_key.pub",
+    "/etc/ssh/ssh_host_ecdsa_key.pub",
+    "/etc/ssh/ssh_host_rsa_key.pub",
+];
+
+/// Whose notes they are. `machine` is the first name that the machine tells, and `names` has all of them, for a clone has the
+/// first one, too; `start_ticks` tells the process from later ones.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Owner {
     pub machine: String,
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
     pub boot: String,
     pub pid: u32,
     pub start_ticks: u64,
@@ -137,11 +147,19 @@ impl Notebook {
 impl Owner {
     fn ourselves() -> Self {
         let content = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        let mut names = NAMES_OF_A_MACHINE.iter().map(|path| content(path));
+        let told = |path: &&str| {
+            let text = content(path).trim().to_owned();
+            (!text.is_empty())
+                .then_some((path.rsplit('/').next().unwrap_or_default().to_owned(), text))
+        };
+        let of_machine: Vec<_> = NAMES_OF_A_MACHINE.iter().filter_map(told).collect();
+        let key = HOST_KEYS.iter().find_map(told);
+        let key = key.map(|(_, text)| ("ssh host key".to_owned(), text));
         Self {
-            machine: names
-                .find(|name| !name.trim().is_empty())
-                .map_or_else(String::new, |name| name.trim().to_owned()),
+            machine: of_machine
+                .first()
+                .map_or_else(String::new, |(_, name)| name.clone()),
+            names: of_machine.into_iter().chain(key).collect(),
             boot: content(BOOT_ID).trim().to_owned(),
             pid: std::process::id(),
             start_ticks: process("self").map_or(0, |(_, ticks)| ticks),

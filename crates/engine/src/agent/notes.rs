@@ -74,6 +74,7 @@ pub fn left() -> Result<Value, Failure> {
             let mut line = json!(note);
             line["file"] = json!(file);
             line["machine"] = json!(dead.owner.machine);
+            line["names"] = json!(dead.owner.names);
             line["boot"] = json!(dead.owner.boot);
             line
         }));

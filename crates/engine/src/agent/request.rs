@@ -27,6 +27,7 @@ pub enum Request {
     DropFile { path: String },
     Syncfs { path: String },
     Space { path: String },
+    CpuClock { path: String },
     Semantics { path: String },
     HoldMemory { bytes: usize },
     ReleaseMemory { held: u64 },

@@ -96,7 +96,7 @@ def unequal(phase: Phase) -> Iterator[str]:
         found = shares(phase, operation)
         if found is not None:
             least = found.slowest
-            part = f"{measures.in_bytes(least.bytes)}, {measures.percent(least.share)} of its fair share"
+            part = f"{measures.in_bytes(least.bytes)}, {measures.percent(least.share)} of its fair share{least.since}"
             yield f"{len(found.each)} connections: Jain's index {found.fairness:.2f}; least {least.name} ({part})"
 
 

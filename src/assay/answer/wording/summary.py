@@ -183,7 +183,9 @@ def required(experiment: Experiment, one: Required) -> str:
         places = conditions(experiment, [row.levels for row in rows]) if rows and not alone else ""
         states += [f"{state.value} {places}".rstrip()] if rows else []
     title = named(one.measure) if one.measure else one.name
-    return f"required of {title}, {one.text}: {'; '.join(states)} [{one.state.value}]"
+    is_open = alone and one.rows[0].state is RequirementState.UNDECIDED  # what is sound then are the figures, no answer
+    trust = f"; its figures are {one.state.value}" if is_open else f" [{one.state.value}]"
+    return f"required of {title}, {one.text}: {'; '.join(states)}{trust}"
 
 
 def decision(experiment: Experiment, one: Decision) -> str:

@@ -26,6 +26,9 @@ pub struct Account {
 struct State {
     connections: Vec<Arc<Connection>>,
     rows: Thinned<Vec<Option<u64>>>,
+    looked_ns: Option<u64>,
+    /// The most that all connections together moved from one look to the next.
+    most: u64,
     accepted: u64,
     refused: BTreeMap<&'static str, u64>,
 }
@@ -41,6 +44,8 @@ impl Account {
             state: Mutex::new(State {
                 connections: Vec::new(),
                 rows: Thinned::new(),
+                looked_ns: None,
+                most: 0,
                 accepted: 0,
                 refused: BTreeMap::new(),
             }),
@@ -82,6 +87,9 @@ impl Account {
     pub fn look(&self, at_ns: u64) {
         let mut state = self.state();
         state.connections.iter().for_each(|one| one.look());
+        if !self.is_datagram {
+            state.pace(at_ns);
+        }
         let row = if self.is_datagram {
             datagram_row(at_ns, &state.connections)
         } else {
@@ -139,6 +147,27 @@ impl Account {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Says to each connection whether it moved less than half of the mean since the former look. A look at the end, when most have
+    /// ended, tells nothing.
+    fn pace(&mut self, at_ns: u64) {
+        let since_ns = self.looked_ns.replace(at_ns);
+        let listed = &self.connections[..self.connections.len().min(MOST_LISTED)];
+        let rises: Vec<u64> = listed.iter().filter_map(|one| one.rise()).collect();
+        let Some(since_ns) = since_ns.filter(|_| rises.len() == listed.len()) else {
+            return;
+        };
+        let sum: u64 = rises.iter().sum();
+        self.most = self.most.max(sum);
+        if sum == 0 || sum < self.most / 4 {
+            return;
+        }
+        for (connection, rise) in listed.iter().zip(&rises) {
+            connection.note_pace(2 * rise * (rises.len() as u64) < sum, since_ns);
+        }
     }
 }
 

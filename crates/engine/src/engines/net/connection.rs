@@ -48,6 +48,8 @@ struct Notes {
     zerocopy: Option<ZerocopyResult>,
     datagrams: Option<DatagramResult>,
     subflows: Vec<SubflowResult>,
+    acked: u64,
+    slow_since_ns: Option<u64>,
 }
 
 impl Connection {
@@ -126,6 +128,22 @@ impl Connection {
         }
     }
 
+    /// By how many bytes more the peer has acknowledged than at the former look.
+    pub fn rise(&self) -> Option<u64> {
+        let info = kernel::Info::of_tcp(&self.socket)?;
+        let acked = info.value(kernel::field_of("acked_bytes")?)?;
+        let mut notes = self.notes();
+        let rise = acked.saturating_sub(notes.acked);
+        notes.acked = acked;
+        Some(rise)
+    }
+
+    /// Notes whether it is slow beside the others, and since when.
+    pub fn note_pace(&self, is_slow: bool, since_ns: u64) {
+        let mut notes = self.notes();
+        notes.slow_since_ns = is_slow.then(|| notes.slow_since_ns.unwrap_or(since_ns));
+    }
+
     /// The sends without a copy so far.
     pub fn zerocopy(&self) -> Option<ZerocopyResult> {
         self.notes().zerocopy
@@ -134,6 +152,10 @@ impl Connection {
     /// The datagrams so far.
     pub fn datagrams(&self) -> Option<DatagramResult> {
         self.notes().datagrams
+    }
+
+    fn slow_since_ns(&self) -> Option<u64> {
+        self.notes().slow_since_ns
     }
 
     fn subflows(&self) -> Vec<SubflowResult> {
@@ -173,6 +195,7 @@ impl Connection {
             tcp: stream.and_then(kernel::tcp),
             mptcp: stream.filter(|_| self.is_mptcp).and_then(kernel::mptcp),
             subflows: self.subflows(),
+            slow_since_ns: self.slow_since_ns(),
             datagrams: self.datagrams(),
         }
     }

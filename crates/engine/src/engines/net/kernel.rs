@@ -131,6 +131,11 @@ impl Info {
     }
 }
 
+/// The field of this name.
+pub fn field_of(name: &str) -> Option<&'static Field> {
+    TCP.iter().find(|field| field.name == name)
+}
+
 /// All that is known of a TCP connection.
 pub fn tcp(socket: impl AsFd) -> Option<Known> {
     Info::of_tcp(socket).map(|info| info.known(TCP))

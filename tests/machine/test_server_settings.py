@@ -1,0 +1,69 @@
+"""Settings that a running server was given: by its command line, its files and what it preloads."""
+
+import subprocess
+import sys
+
+from assay.evidence import guarantees
+from assay.hosts.local import Local
+from assay.machine import server_settings
+from assay.records import Fact, FactClass, Observations, Server, ServerNode, When
+from stage.rows import each
+
+
+def fact(key, value):
+    return Fact(host="s", when=When.BEFORE, key=key, value=value, fact_class=FactClass.PERFORMANCE)
+
+
+@each(
+    "argv files environment denied",
+    ("-c synchronous_commit=off", {}, {}, "synchronous_commit = off"),
+    ("--sync-binlog=0", {}, {}, "sync-binlog = 0"),
+    ("--sync-binlog=1 --innodb_flush_log_at_trx_commit 1", {}, {}, None),
+    ("--appendfsync everysec", {}, {}, "appendfsync = everysec"),
+    ("--unsafe-no-fsync", {}, {}, "unsafe-no-fsync = on"),
+    ("{room}/redis", {"redis": "appendonly yes\nappendfsync everysec # default\n"}, {}, "appendfsync = everysec"),
+    ("{room}/redis --appendfsync always", {"redis": "appendfsync everysec\n"}, {}, None),
+    ("-F {room}", {"cn=config/olcDatabase={1}mdb.ldif": "olcDbNoSync: TRUE\n"}, {}, "olcDbNoSync = true"),
+    ("-f {room}/slapd.conf", {"slapd.conf": "database mdb\ndbnosync\n"}, {}, "dbnosync = on"),
+    ("-D {room}", {"dse.ldif": "nsslapd-db-durable-transaction: off\n"}, {}, "nsslapd-db-durable-transaction = off"),
+    ("-D {room}", {"postgresql.conf": "#fsync = off\nsynchronous_commit = 'on' # default\n"}, {}, None),
+    ("-D {room}", {"postgresql.conf": "fsync = on\n", "postgresql.auto.conf": "fsync = 'off'\n"}, {}, "fsync = off"),
+    ("", {}, {"LD_PRELOAD": "libeatmydata.so"}, "LD_PRELOAD = libeatmydata.so"),
+)
+def test_a_setting_that_denies_durability_is_read_from_what_runs(tmp_path, argv, files, environment, denied):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    command = [sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"]
+    pid_file = tmp_path / "pid"
+    words = argv.format(room=tmp_path).split() if "{room}" in argv else argv.split()
+    with subprocess.Popen([*command, *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+        try:
+            server.stdout.readline()
+            pid_file.write_text(str(server.pid))
+            found = server_settings.facts(Local(), Server(nodes=(ServerNode(host="local", pid_file=str(pid_file)),)))
+        finally:
+            server.kill()
+    told = guarantees.denied_at_answers(Observations(facts=tuple(fact(f"target.{key}", value) for key, value in found)))
+    assert (told or "").partition(":")[0] == (denied or "")
+
+
+@each(
+    "key value denied",
+    ("on.disk.sync", "disabled", True),
+    ("sync", "standard", False),
+    ("/srv *(rw,async,anonuid", "65534)", True),
+    ("/srv *(rw,sync,anonuid", "65534)", False),
+    ("exports", "rw,async", True),
+    ("exports", "rw,sync", False),
+    ("mount.options", "rw,relatime,barrier=0", True),
+    ("mount.options", "rw,relatime", False),
+    ("setting.environment flags", "nosync nordahead", True),
+    ("setting.environment flags", "nordahead", False),
+    ("innodb_flush_log_at_trx_commit", "2", True),
+    ("durability", "async", True),
+    ("setting.sync_always", "no", False),
+)
+def test_a_fact_of_the_target_denies_durability_whoever_read_it(key, value, denied):
+    seen = Observations(facts=(fact(f"target.{key}", value),))
+    assert (guarantees.denied_at_answers(seen) is not None) == denied
