@@ -276,7 +276,7 @@ def readings_of(made: Made) -> list[Reading]:
         (Rung.SYSCALL, "pid:100", direction, (seen.call_bytes, 0), Span.CLOCK),
         (*lowest, direction, (seen.lower_bytes, 0), Span.CLOCK),
         (*lowest, direction, (seen.before_bytes or None, 0), Span.BEFORE),
-        (*lowest, flush, (None, seen.before_flushes or None), Span.BEFORE),
+        (*lowest, flush, (None, None if seen.flushes is None else seen.before_flushes), Span.BEFORE),
         *((*rung, direction, (seen.upper_bytes, 0), Span.CLOCK) for rung in upper),
         *((*rung, direction, (seen.drain_bytes, 0), Span.DRAIN) for rung in (lowest, *upper)),
         *((*rung, flush, (None, seen.flushes), Span.CLOCK) for rung in (lowest, *upper)),

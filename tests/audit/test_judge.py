@@ -305,6 +305,17 @@ def test_what_could_not_be_verified_still_bounds_the_figure():
     assert (verdict.bound.low, verdict.bound.high) == (pytest.approx(25.6 * MIB), 512 * MIB)
 
 
+def test_a_count_of_lost_records_is_not_judged_by_where_bytes_came_from():
+    warm = case_of(but(COLD_DEVICE, claim=Claim(), seconds=0.0655, storage_bytes=0, lower_bytes=0), "T01")
+    rule = next(one for one in catalogue.rules_of(Scope.TRIAL) if one.id == "T01")
+    states = [
+        judge.examine_one(rule, replace(warm, measure=replace(warm.measure, figure=figure))).state
+        for figure in ("bytes_per_s", "lost")
+    ]
+    assert states[0] is not State.NOT_APPLICABLE
+    assert states[1] is State.NOT_APPLICABLE
+
+
 def test_of_what_has_no_value_nothing_is_confirmed():
     told = Made(operation="write", figure="bytes_per_s", claim=Claim(), values={"write.elapsed_ns": 1e9})
     found = judged(told)

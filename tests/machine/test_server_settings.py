@@ -27,6 +27,8 @@ def fact(key, value):
     ("-f {room}/slapd.conf", {"slapd.conf": "database mdb\ndbnosync\n"}, {}, "dbnosync = on"),
     ("-D {room}", {"dse.ldif": "nsslapd-db-durable-transaction: off\n"}, {}, "nsslapd-db-durable-transaction = off"),
     ("-D {room}", {"postgresql.conf": "#fsync = off\nsynchronous_commit = 'on' # default\n"}, {}, None),
+    ("--configfile={room}/smb.conf", {"smb.conf": "[global]\n  strict sync = no\n"}, {}, "strict sync = no"),
+    ("--cache unsafe --sync=no", {}, {}, None),
     ("-D {room}", {"postgresql.conf": "fsync = on\n", "postgresql.auto.conf": "fsync = 'off'\n"}, {}, "fsync = off"),
     ("", {}, {"LD_PRELOAD": "libeatmydata.so"}, "LD_PRELOAD = libeatmydata.so"),
 )

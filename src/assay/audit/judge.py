@@ -12,7 +12,7 @@ from assay.audit.verdicts import common_bound, exclusive, failures, state_of
 from assay.catalogue import Case, ComparisonCase, ExperimentCase, Rule, TrialCase
 from assay.errors import EvidenceError
 from assay.evidence import sources
-from assay.measures import Figure
+from assay.measures import Figure, drill
 from assay.records import (
     Comparison,
     Direction,
@@ -45,6 +45,8 @@ STATES = (State.FAIL, State.UNVERIFIED, State.PASS, State.NOT_APPLICABLE)
 """Of several hosts the first of these counts."""
 OF_STORAGE = ("tier", "durability")
 """Parts of a claim that speak of storage."""
+OF_SPEED = ("tier", "noise", "regime", "window")
+"""Parts that speak of how fast something was, or of where its bytes came from."""
 
 BEYOND = "How storage served these requests is unknown. Leave that part of the claim out."
 
@@ -94,7 +96,7 @@ def examine_one(rule: Rule, case: Case) -> Finding:
     if beyond is not None and isinstance(case, TrialCase) and rule.id in required_rules(case.claim, case.direction):
         return found(rule, case, State.UNVERIFIED, BEYOND)
     reason = None if isinstance(case, ExperimentCase) else limits.outside(rule.id, case.claim)
-    reason = reason or beyond or rule.applies(case)
+    reason = reason or beyond or not_of_count(rule, case) or rule.applies(case)
     if reason is not None:
         return found(rule, case, State.NOT_APPLICABLE, f"{reason[:1].upper()}{reason[1:]}.")
     missing = lacking(rule, case)
@@ -113,6 +115,12 @@ def not_of_storage(rule: Rule, case: Case) -> str | None:
         return None
     judged = case.direction is None or case.direction.of_storage or (rule.of_requests and case.direction is Direction.REQUEST)
     return None if judged else "no storage is asked for by itself"
+
+
+def not_of_count(rule: Rule, case: Case) -> str | None:
+    """Why a rule of speed says nothing of records that were counted after a failure; None where it may."""
+    counts = isinstance(case, TrialCase) and case.measure.figure in drill.COUNTS and rule.part in OF_SPEED
+    return "a count of records has no speed" if counts else None
 
 
 def lacking(rule: Rule, case: Case) -> dict[str, str]:

@@ -18,7 +18,10 @@ from assay.records import Server
 NAMES = "conf|cnf|cfg|ini|ldif|ya?ml|toml|config"
 MOST_FILES, LARGEST, DEEPEST, PATIENCE_S = 64, "-256k", "2", 5.0
 """Of a directory of configuration; a file that is larger is data."""
-LINE = re.compile(r"^\s*(?:-{1,2}|SET\s+)?([A-Za-z][\w.-]*)(?:\s*[:=]\s*|\s+|$)(.*?);?\s*$")
+LINE = re.compile(r"^\s*(?:-{1,2}|SET\s+)?(?:([A-Za-z][\w .-]*?)\s*[:=]\s*|([A-Za-z][\w.-]*)(?:\s+|$))(.*?);?\s*$")
+"""`name = value`, also of several words, or `name value`."""
+OF_ANYTHING = frozenset({"cache", "flush", "options", "sync"})
+"""Names that a program may use for something else: they count as facts of a target alone."""
 PRELOAD = "LD_PRELOAD"
 
 
@@ -45,8 +48,9 @@ def _options(argv: Sequence[str]) -> Iterator[str]:
 def _known(lines: Iterator[str] | Sequence[str]) -> Iterator[tuple[str, str]]:
     for line in lines:
         match = LINE.match(line)
-        if match and guarantees.plain(match[1]) in guarantees.AT_ANSWERS:
-            yield match[1].replace(".", "_"), re.sub(r"\s+[#;].*", "", match[2]).strip("\"'")
+        name = (match[1] or match[2]) if match else ""
+        if match and (plain := guarantees.plain(name)) in guarantees.AT_ANSWERS and plain not in OF_ANYTHING:
+            yield name.replace(".", "_"), re.sub(r"\s+[#;].*", "", match[3]).strip("\"'")
 
 
 def _files(host: Host, pid: int, argv: Sequence[str]) -> Sequence[str]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from assay.records import Client, DrillEnd, Phase, TimeAway
 from assay.units import Unit
 
+COUNTS = ("lost", "changed", "unreadable")
+"""Records that a check did not find as they were acknowledged: no cache, no noise and no rate makes them fewer or more."""
 DRILL_UNITS: Mapping[str, Unit] = {
     "away_ns": Unit.NANOSECONDS,
     "backlog_ns": Unit.NANOSECONDS,

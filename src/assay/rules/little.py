@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.measures import coherence, latency
+from assay.measures import coherence, drill, latency
 from assay.measures.windows import stuck
 from assay.records import Bound, Client, Direction, Finding, Load, OperationTotal, Scope, Severity, State
 from assay.rulekit.findings import found, in_words, knob, rate_of
@@ -68,6 +68,8 @@ def applies(case: TrialCase) -> str | None:
     """Closed loads of the own engines."""
     if case.claim.load is Load.OPEN or any(client.load is not None for client in case.phase.clients):
         return "an open load: idle workers by design"
+    if case.measure.figure in drill.COUNTS:
+        return "a count of records has no speed"
     if coherence.in_turn(case.phase):
         return "a writer and a reader, which act in turn"
     if case.phase.values:

@@ -55,7 +55,7 @@ def completed(case: TrialCase, flushes: ladder.LadderStep, upper: ladder.LadderS
     passed = f"{flushes.raw_operations:,.0f} flushes were completed by {flushes.device}{above}"
     known = ladder.has_baseline(case.phase, case.observations, Rung.LOWEST_DEVICE, Direction.FLUSH)
     if not known and upper is None:
-        statement = f"{passed}; what other processes flush there is unknown (no idle baseline)."
+        statement = f"{passed}; flushes of other processes there are unknown (no idle baseline)."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if known and is_distinct(flushes, least):
         return found(RULE, case, State.PASS, f"{passed}.", observed=observed)

@@ -146,7 +146,7 @@ def whose_flushes(case: TrialCase) -> str | None:
         return None
     rungs = (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
     if not any(ladder.has_baseline(case.phase, case.observations, rung, Direction.FLUSH) for rung in rungs):
-        return f"What other programs flush on {step.device} is unknown (no idle baseline)."
+        return f"Flushes of other programs on {step.device} are unknown (no idle baseline)."
     own = unflushed_share(case, step.operations)
     if own is not None and own >= case.thresholds["all_share"]:
         foreign = f"{step.other_processes_operations:,.0f} of {step.raw_operations:,.0f} flushes of {step.device}"

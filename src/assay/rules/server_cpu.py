@@ -5,9 +5,9 @@ of its control group, else of its processes with those that they waited for.
 The busiest thread that ran or waited for a CPU for more than `thread_share` of the time fails too. Phases below `seconds` are
 unverified.
 A CPU quota of a control group on that host that stopped it for `stopped_share` of the time fails, however idle the CPUs are.
-Processes that nobody of the server waited for may have used more than was counted: at most what its ancestors (init) waited
-for, and what the host's CPUs did beside the load. Then the figure `server_cpu_share` is bounded by both, and CPUs that may have
-been the limit are unverified.
+Processes that nobody of the server waited for may have used more than was counted. It is at most what the server's ancestors
+(init) waited for, and what the host's CPUs did beside the load. Then the figure `server_cpu_share` is bounded by both, and CPUs
+that may have been the limit are unverified.
 It qualifies tier = device and bounds it; other claims get a note with the limiter.
 """
 
