@@ -79,6 +79,17 @@ def test_a_tool_that_ended_before_its_time(argv, elapsed_s, is_asked):
         assert RULE.check(case_of(made, "W01")).detail == "2 s of 60 s"
 
 
+def test_the_operations_of_a_tool_are_those_that_it_tells():
+    """A command is one operation of the lab, and a minute of fio is many."""
+    steady = Claim(regime=Regime.STEADY)
+    made = Made(seconds=61, figure="ops_per_s", claim=steady, values={"read.ops_per_s": 500.0, "read.elapsed_ns": 6.1e10})
+    assert RULE.check(case_of(made, "W01")).state is State.PASS
+    few = replace(made, values={"read.ops_per_s": 5.0, "read.elapsed_ns": 6.1e10})
+    assert "305 operations" in RULE.check(case_of(few, "W01")).statement
+    bytes_alone = replace(made, figure="bytes_per_s", values={"read.bytes_per_s": 5e8})
+    assert RULE.check(case_of(bytes_alone, "W01")).state is State.PASS
+
+
 def test_a_report_that_names_the_time_of_its_job():
     values = {"read.ops_per_s": 1e4, "read.elapsed_ns": 2e9, "read.asked_ns": 3e11}
     made = Made(figure="ops_per_s", values=values)

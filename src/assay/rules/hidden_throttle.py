@@ -5,8 +5,8 @@ It compares every throttle rule on a device of the stack with the device's own I
 - An undeclared rule was used to `used_share` or more, or a group was stopped for `throttled_share` of the time: qualified. The
   figure is a lower bound of a rate, an upper bound of a latency. The time in which a group was not stopped bounds the other
   side. How much a throttled device could do is not known: the figure is TAINTED.
-- The words of an external command set its rate, or its tool sets one by default (iperf3 -u: 1 Mbit/s), and it was reached:
-  qualified; a note where a tool was told to offer that load.
+- An option of an external command set its rate, and that rate was reached: qualified. So does a tool's own default
+  (iperf3 -u: 1 Mbit/s). An offered load of a tool that measures its effect is a note.
 - A process of an external command had as many files open as it may (`ulimit -n`): qualified.
 - A group was stopped for less, or was at the limit of its memory: a note.
 - The limit is declared by the target, is the factor, or was not reached: pass, with the limiter named.

@@ -12,6 +12,8 @@ fewer than `operations` in less than `published_s`: that is the time of connecti
 
 from __future__ import annotations
 
+import math
+
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence.asked_time import asked_seconds
@@ -139,25 +141,36 @@ def open_to(case: TrialCase, elapsed: float, half: float) -> Bound | None:
     return Bound(low=elapsed - half, high=elapsed + half, unit=Unit.NANOSECONDS)
 
 
+def operations_of(case: TrialCase, own: float) -> float | None:
+    """How many operations there were: of an external tool as it tells; None where it tells none."""
+    if not case.phase.values:
+        return own
+    elapsed, _ = tool_time(case)
+    count, rate = (case.phase.values.get(f"{case.measure.operation}.{name}") for name in ("count", "ops_per_s"))
+    return count if count is not None or rate is None or elapsed is None else rate * elapsed / 1e9
+
+
 def too_few(case: TrialCase) -> Finding:
     """Length, number of operations, and samples beyond the percentile."""
     whole = measures.whole_window(case.phase, case.measure.operation)
     window = measures.common_window(case.phase, case.observations, case.measure.operation) if is_steady(case) else whole
     if window is None or whole is None:
         return found(RULE, case, State.UNVERIFIED, "No completed operation, so the length of the run is unknown.")
-    limits = case.thresholds
-    beyond = whole.count * TAILS.get(case.measure.figure, 1.0)
+    limits, counted = case.thresholds, operations_of(case, window.count)
+    count = math.inf if counted is None else counted
+    beyond = (whole.count if not case.phase.values else count) * TAILS.get(case.measure.figure, 1.0)
     shortfalls = [
         f"{window.seconds:.1f} s (at least {limits['seconds']:.0f} s)" if window.seconds < limits["seconds"] else "",
-        f"{window.count:,.0f} operations (at least {limits['operations']:,.0f})" if window.count < limits["operations"] else "",
+        f"{count:,.0f} operations (at least {limits['operations']:,.0f})" if count < limits["operations"] else "",
         f"{beyond:,.0f} operations beyond the percentile (at least {limits['tail_samples']:.0f})"
         if beyond < limits["tail_samples"]
         else "",
     ]
     short = [text for text in shortfalls if text]
-    observed = {"seconds": window.seconds, "operations": window.count, "samples_beyond": beyond}
+    observed = {"seconds": window.seconds, "operations": counted, "samples_beyond": None if counted is None else beyond}
     if not short:
-        return found(RULE, case, State.PASS, f"{window.seconds:.0f} s with {window.count:,.0f} operations.", observed=observed)
+        done = "" if counted is None else f" with {counted:,.0f} operations"
+        return found(RULE, case, State.PASS, f"{window.seconds:.0f} s{done}.", observed=observed)
     return found(
         RULE,
         case,
