@@ -212,7 +212,7 @@ impl Layers {
         };
         match sliced(frame.link, frame.data) {
             Sliced::Packet(packet) => pass.packet(&packet),
-            Sliced::Inner(inner) => pass.inside(None, inner),
+            Sliced::Inner(inner) => pass.sliced(inner),
             Sliced::No => Content::Other,
         }
     }
@@ -340,18 +340,28 @@ impl<F: Found> Pass<'_, F> {
         if let Some(tunnel) = tunnel {
             self.layers.tunnels[tunnel as usize] += 1;
         }
-        let packet = match inner {
-            Inner::Ip(packet) => LaxSlicedPacket::from_ip(packet).ok(),
-            Inner::Ethernet(frame) => LaxSlicedPacket::from_ethernet(frame).ok(),
-            Inner::Typed(ether_type, payload) => match ether_type {
-                0x0800 | 0x86dd | 0x8100 | 0x88a8 | 0x9100 => {
-                    let ether_type = EtherType(ether_type);
-                    Some(LaxSlicedPacket::from_ether_type(ether_type, payload))
-                }
-                other => return self.other(other, payload),
+        self.sliced(inner)
+    }
+
+    /// Slices and reads; a packet in slices is large, so it is read where it is made.
+    fn sliced(&mut self, inner: Inner<'_>) -> Content {
+        match inner {
+            Inner::Ip(packet) => match LaxSlicedPacket::from_ip(packet) {
+                Ok(packet) => self.packet(&packet),
+                Err(_) => Content::Other,
             },
-        };
-        packet.map_or(Content::Other, |packet| self.packet(&packet))
+            Inner::Ethernet(frame) => match LaxSlicedPacket::from_ethernet(frame) {
+                Ok(packet) => self.packet(&packet),
+                Err(_) => Content::Other,
+            },
+            Inner::Typed(ether_type @ (0x0800 | 0x86dd | 0x8100 | 0x88a8 | 0x9100), payload) => {
+                self.packet(&LaxSlicedPacket::from_ether_type(
+                    EtherType(ether_type),
+                    payload,
+                ))
+            }
+            Inner::Typed(other, payload) => self.other(other, payload),
+        }
     }
 
     fn handed_on(&mut self, tcp: &TcpSlice<'_>, net: &Net<'_>) -> Content {
@@ -427,11 +437,9 @@ fn sliced(link: Link, data: &[u8]) -> Sliced<'_> {
             },
         )
     };
-    let ip = |data| LaxSlicedPacket::from_ip(data).ok().map(Sliced::Packet);
+    let ip = |data| Some(Sliced::Inner(Inner::Ip(data)));
     let found = match link {
-        Link::Ethernet => LaxSlicedPacket::from_ethernet(data)
-            .ok()
-            .map(Sliced::Packet),
+        Link::Ethernet => Some(Sliced::Inner(Inner::Ethernet(data))),
         Link::Cooked => cooked(14, 16),
         Link::Cooked2 => cooked(0, 20),
         Link::Raw => ip(data),

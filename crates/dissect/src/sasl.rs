@@ -201,8 +201,11 @@ fn kerberos(head: &[u8], length: usize) -> Option<Form> {
         }
         return Some(Form::Clear(16 + turned, checksum - turned));
     }
-    let at =
-        (2..=6).find(|at| head.first() == Some(&0x60) && head[*at..].starts_with(&KERBEROS))?;
+    let names = |at: usize| {
+        head.get(at..)
+            .is_some_and(|rest| rest.starts_with(&KERBEROS))
+    };
+    let at = (2..=6).find(|at| head.first() == Some(&0x60) && names(*at))?;
     let token = head.get(at + KERBEROS.len()..)?;
     let &[signed, _, sealed, sealed_too, 0xff, 0xff, ..] = token else {
         return None;
@@ -293,6 +296,14 @@ mod tests {
                 let found = clear(&form.repeat(3), size);
                 assert_eq!(found, Some(UNBIND.repeat(3)), "form {at}, pieces of {size}");
             }
+        }
+    }
+
+    #[test]
+    fn a_token_of_kerberos_that_ends_at_once_is_none() {
+        let token = [0x60, 6, 6, 6, 6, 6, 6];
+        for length in 0..=token.len() {
+            assert!(kerberos(&token[..length], length).is_none());
         }
     }
 

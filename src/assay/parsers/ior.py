@@ -38,7 +38,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
             _once(seen, operation)
             yield from _of_summary(operation, cells, is_whole=is_whole)
     if not seen:
-        yield from _of_results([cells for cells, is_whole in printed.table(rows, RESULTS) if is_whole])
+        repetitions = int(printed.named(rows).get("repetitions", "1"))
+        yield from _of_results([cells for cells, is_whole in printed.table(rows, RESULTS) if is_whole], repetitions)
 
 
 def _of_summary(operation: str, cells: Mapping[str, str], *, is_whole: bool) -> Iterator[printed.Figure]:
@@ -54,12 +55,14 @@ def _of_summary(operation: str, cells: Mapping[str, str], *, is_whole: bool) -> 
             yield f"{operation}.bytes", printed.number(cells[name], unit)
 
 
-def _of_results(rows: Sequence[Mapping[str, str]]) -> Iterator[printed.Figure]:
+def _of_results(rows: Sequence[Mapping[str, str]], repetitions: int) -> Iterator[printed.Figure]:
     """Yield the figures of the rows of a run without a summary: the mean of the repetitions."""
     for operation in OPERATIONS:
         mine = [row for row in rows if row["access"] == operation]
         if len({row["iter"] for row in mine}) < len(mine):
             raise ValueError(f"second test that does {operation}")
+        if 0 < len(mine) < repetitions:
+            raise ValueError(f"end ({len(mine)} of {repetitions} repetitions)")
         for column, figure, unit in (("bw(MiB/s)", "bytes_per_s", printed.MIB), ("IOPS", "ops_per_s", 1)):
             found = [printed.number(row[column], unit) for row in mine if column in row]
             if found:

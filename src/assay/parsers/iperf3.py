@@ -43,8 +43,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     begun = printed.first_match(rows, BEGUN)
     if broken := printed.first_match(rows, BROKEN):
         raise ValueError(f"end ({broken[0].strip()[:120]!r})")
-    summary = next((at for at, row in enumerate(rows) if set(row.split()) == {"-"}), len(rows))
-    summary = max((at for at, row in enumerate(rows) if HEAD.fullmatch(row)), default=0) if summary < len(rows) else summary
+    ruled = [at + 1 for at, row in enumerate(rows) if set(row.split()) == {"-"}]  # several streams have one for each interval
+    summary = max((at for at in ruled if any(HEAD.fullmatch(row) for row in rows[at : at + 1])), default=len(rows))
     found = [match for row in rows[summary:] if (match := ROW.fullmatch(row))]
     if summary == len(rows):  # of a report that was quoted in part: the rows of the summary say whose they are
         found = [match for row in rows if (match := ROW.fullmatch(row)) and match[10]]

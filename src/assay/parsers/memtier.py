@@ -18,6 +18,7 @@ EXPECTED = "the table of memtier_benchmark with the columns Type, Ops/sec and KB
 HEADING = re.compile(r"\s*Type\s+Ops/sec\s+Hits/sec\s+Misses/sec\s.{1,300}")
 BEGUN = re.compile(r"(?:ALL STATS|BEST RUN RESULTS)\s*")
 """The heads of the first table of a call: with -x the best run, the worst one and the mean have one each."""
+BEST = "BEST RUN RESULTS"
 REPORTS = ("ALL STATS", "AGGREGATED AVERAGE RESULTS")
 TYPE = re.compile(r"([A-Z][a-z_.]{1,40})s", re.ASCII)
 JSON_SIGN, ALL = '"ALL STATS"', "Totals"
@@ -50,7 +51,10 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         yield from _json(reports[-1])
         return
     whole = printed.lines(text)
-    rows = whole[printed.last_run(whole, HEADING) :]
+    at = printed.last_run(whole, HEADING)
+    if any(row.startswith(BEST) for row in whole) and not any(row.startswith(REPORTS[1]) for row in whole[:at]):
+        raise ValueError(f"mean of the runs ({REPORTS[1]})")
+    rows = whole[at:]
     for cells, is_whole in printed.table(rows, HEADING):
         name = _operation(cells["Type"])
         if name and is_whole and float(cells["Ops/sec"]):

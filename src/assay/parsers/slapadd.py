@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from assay.catalogue import Parser, printed
 
 EXPECTED = "slapadd's meter at 100.00% (which it prints on a terminal only), or the elapsed time of time"
-METER = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s+(\S{0,15})\s+spd\s+([\d.]{1,8}) ([ kMGTPEZY])/s\s*")
+METER = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s+((?:\d\d[ywdhms]){0,3})\s+spd\s+([\d.]{1,8}) ([ kMGTPEZY])/s\s*")
 SAID = re.compile(r".{0,30}\s[\d.]{4,6}% eta\s.{0,10}elapsed\s.{1,40}")
 FAST = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s.{1,20}\sfast!\s*")
 """What the meter says in place of a rate where its clock did not move."""

@@ -70,7 +70,8 @@ def _of(cells: Mapping[str, str], failed: int) -> Iterator[printed.Figure]:
     count = _whole(cells["Operations"])
     bad = sum(_whole(number) for name, number in cells.items() if name.startswith("Return=") and name not in GOOD)
     yield "count", printed.exact(count)
-    if NO_CODE not in cells:
+    has_codes = failed > 0 or any(name.startswith(NO_CODE) for name in cells)  # a file that is cut has none
+    if NO_CODE not in cells and has_codes:
         yield "errors", printed.exact(max(bad, failed))  # the same failures twice, where both are told
         yield "attempts", printed.exact(count + failed)
     for name, value in cells.items():
