@@ -70,15 +70,23 @@ def test_a_rule_not_reached_declared_or_the_factor_passes_and_is_named(twin):
     assert finding.bound is None
 
 
-@each("stood_ns severity", (5e9, Severity.QUALIFIES), (1e6, Severity.NOTES))
-def test_a_group_stopped_for_its_quota_qualifies_or_is_noted(stood_ns, severity):
-    finding = judged(
+def stopped(stood_ns):
+    """A group that its quota stopped 17 times, for so long in all."""
+    return (
         series("cgroup", "nr_throttled", [(-1, 3), (11, 20)], subject="cgroup:/b"),
         series("cgroup", "throttled_ns", [(-1, 0), (11, stood_ns)], subject="cgroup:/b"),
     )
+
+
+@each("stood_ns severity", (5e9, Severity.QUALIFIES), (1e6, Severity.NOTES))
+def test_a_group_stopped_for_its_quota_qualifies_or_is_noted(stood_ns, severity):
+    finding = judged(*stopped(stood_ns))
     assert (finding.state, finding.severity) == (State.FAIL, severity)
     if severity is Severity.QUALIFIES:  # 5 s of 10 s: what was done in half of the time
         assert (finding.bound.low, finding.bound.high) == (50e6, 100e6)
+    beside = series("cgroup", "nr_throttled", [(-1, 0), (11, 7)], subject="cgroup:/of unknown time")
+    both = judged(*stopped(stood_ns), beside)
+    assert (both.state, both.bound.high) == (State.FAIL, None), "nobody counted for how long the other one stood"
 
 
 @pytest.fixture

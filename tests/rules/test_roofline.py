@@ -147,6 +147,9 @@ def on_a_path(rate, **other):
     return RULE.check(through_a_path(rate, **other))
 
 
+SLOW_DISK = {"experiment_limits": {"local.vda": "1 MB/s"}}
+
+
 def test_the_path_of_the_lab_is_a_limit_whatever_is_claimed():
     acked, cache = Claim(durability=Durability.ACKED), Claim(tier=Tier.CLIENT_CACHE)
     hold(
@@ -156,6 +159,13 @@ def test_the_path_of_the_lab_is_a_limit_whatever_is_claimed():
         ("acknowledged by the server", on_a_path(532e6, claim=acked), FAIL, INVALIDATES),
         ("with the flush of both ends", on_a_path(532e6, figure="synced_bytes_per_s", drain_s=0.001), FAIL, INVALIDATES),
         ("the cache of the client is meant", on_a_path(532e6, claim=cache), FAIL, NOTES),
+        (
+            "it counts before a rate of the disk that is exceeded by more",
+            on_a_path(532e6, **SLOW_DISK),
+            FAIL,
+            QUALIFIES,
+            "path lan",
+        ),
         ("a path at its rate is the limiter", on_a_path(12.2e6), PASS, "limited by the declared 12.5 MB/s of path lan"),
         ("a path without a rate is no limit", RULE.applies(through_a_path(532e6, stated=(None, 50e6))), NOT_ASKED),
     )
