@@ -131,7 +131,7 @@ def test_what_is_no_result_is_refused_with_all_reasons_and_nothing_is_kept(bench
         "letter: found 2 lines of no known tool, the first 'Dear reader,'",
         "binary: found binary data",
         "cut.json: fio_json: found 900 characters without a complete last report of fio",
-        "none.json: fio_json: found no figure; expected the result of a run that has ended",
+        "none.json: fio_json: found 39 characters of output without a complete result; expected a complete last report",
         "sock: found a result of sockperf, which is not read yet",
         "missing: not read (No such file or directory)",
         ".: not read (Is a directory)",

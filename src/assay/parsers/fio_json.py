@@ -21,6 +21,7 @@ from itertools import accumulate
 from typing import Any
 
 from assay.catalogue import Parser, printed
+from assay.errors import EvidenceError
 from assay.evidence import asked_time
 
 Row = Mapping[str, Any]
@@ -56,7 +57,7 @@ def _asked(manner: printed.Manner) -> Iterator[printed.Figure]:
 def _report(text: str) -> Row:
     """Return the last report (earlier ones are of --status-interval or of other calls); text around it is ignored.
 
-    Raises ValueError if a truncated report follows.
+    Raises EvidenceError if a truncated report follows.
     """
     decoder, end = json.JSONDecoder(), 0
     report: Row | None = None
@@ -67,7 +68,9 @@ def _report(text: str) -> Row:
                 is_report = "fio version" in found and any(isinstance(found.get(name), list) for name in ("jobs", "client_stats"))
                 report = found if is_report else report
     if report is None or '"fio version"' in text[end:]:
-        raise ValueError("last report")
+        raise EvidenceError(
+            f"found {len(text)} characters without a complete last report of fio; expected the output of --output-format=json"
+        )
     return report
 
 
