@@ -52,7 +52,7 @@ def test_every_entry_is_added_reported_and_counted(bench, kind, flush):
     assert entries == sorted(entries)
     assert bytes_of_file == sorted(bytes_of_file)
     lasted_s = (phases["load.import"]["end_ns"] - phases["load.import"]["start_ns"]) / 1e9
-    assert len({*entries} - {0}) >= min(3, int(lasted_s)), f"{entries} in {lasted_s:.1f} s"
+    assert len({*entries} - {0}) >= min(2, int(lasted_s / 2)), f"{entries} in {lasted_s:.1f} s"
     assert bench.traces() == []
 
 

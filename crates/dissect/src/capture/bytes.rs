@@ -201,9 +201,7 @@ mod tests {
 
     #[test]
     fn what_was_unpacked_before_a_cut_is_read() {
-        let text: Vec<u8> = (0..400_000_u32)
-            .flat_map(|number| number.to_le_bytes())
-            .collect();
+        let text: Vec<u8> = (0..400_000_u32).flat_map(u32::to_le_bytes).collect();
         for (pack, missing) in [
             (zstd as fn(&[u8]) -> Vec<u8>, 0),
             (zstd, 200_000),
