@@ -12,6 +12,7 @@ from assay.hosts.local import Local
 from assay.machine import cgroups
 from assay.records import State, VerdictState
 from assay.selftest.control import measured
+from assay.trial import attempt
 from stage.own_disk import ahead, own_disk
 
 LIMIT = 50e6
@@ -84,7 +85,8 @@ def told(tmp_path_factory):
     if (why := cgroups.throttle_obstacle(host)) is not None:
         pytest.skip(why)
     experiment = read.parse(TEXT, "known_disk.toml")
-    with own_disk(tmp_path_factory.mktemp("known")) as lab, ahead():
+    with own_disk(tmp_path_factory.mktemp("known")) as lab, ahead(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(attempt, "memory_device", lambda *_: None)  # it stands for a disk
         (run,) = measured(experiment, TEXT, lab).runs[-1:]
     lengths = {phase.name: (phase.end_ns - phase.start_ns) / 1e9 for phase in run.run.phases}
     return {name: (verdict, lengths[phase_of(verdict)]) for name, verdict in run.verdicts.items()}

@@ -43,6 +43,10 @@ def remove_free():
             (CONTROL / "hot_remove").write_text(path.name.removeprefix("zram"))
 
 
+AS_A_DISK = "from assay.trial import attempt; attempt.memory_device = lambda *_: None"
+"""What a process of Assay runs first that shall take such a disk for one: else all that it holds is a device in memory (T03)."""
+
+
 @contextlib.contextmanager
 def ahead():
     """This process and what it starts come before all ordinary processes, where they may."""

@@ -23,6 +23,7 @@ from assay.hosts.channel import Channel
 LEASE_S = 30.0
 HELLO_S = 30.0
 """How long an agent may take to say its first line."""
+ENDED = "its connection ended"
 RENEWALS = 3
 """Times that the lease is renewed before it would end."""
 UNASKED = 0
@@ -163,7 +164,7 @@ class Exchange:
         """Take one line, in the channel's thread, which must not end by any of them."""
         self._reader = threading.get_ident()
         if line is None:
-            self.lose(f"its connection ended{self._complaint()}")
+            self.lose(f"{ENDED}{self._complaint()}")
             return
         self._heard_ns = at_ns
         message = parsed(line)
@@ -237,7 +238,10 @@ class Exchange:
         try:
             self._channel.send(line)
         except OSError as error:
-            self.lose(f"it cannot be reached ({error.strerror or error}){self._complaint()}")
+            what = (
+                ENDED if error.errno in (errno.EPIPE, errno.ECONNRESET) else f"it cannot be reached ({error.strerror or error})"
+            )
+            self.lose(f"{what}{self._complaint()}")
             self._raise_if_lost()
 
     def _raise_if_lost(self) -> None:
