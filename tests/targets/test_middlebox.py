@@ -126,7 +126,7 @@ def test_both_ends_meet_through_the_box(tmp_path, knobs):
     packets = found["box_packets_per_s"].value * (phase.end_ns - phase.start_ns) / 1e9
     assert packets > sent / 65536 / 2
     if "offload" not in knobs:
-        assert packets > 0.8 * sent / 1448, "packets are those of a wire"
+        assert packets > 0.5 * sent / 1448, "packets are those of a wire"
     assert 0 <= found["box_drops"].value < packets, "as fast as the ends go, the box may be overrun"
     if "offload" in knobs:
         assert found["box_cpu_share"] is None

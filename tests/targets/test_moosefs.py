@@ -19,7 +19,7 @@ def test_a_trial_reads_cold_from_chunks_with_as_many_copies_as_wanted(bench):
     _, seen = trial_from_storage(bench, TargetSpec(name="files", kind="moosefs", knobs={"copies": 3}), size=4 * MIB)
     assert fact(seen, "target.setting.copies") == "3"
     assert fact(seen, "target.setting.chunkservers") == "3"
-    assert fact(seen, "target.clients.fsync") in (mounted.REACHED, mounted.IN_MEMORY)
+    assert {*fact(seen, "target.clients.fsync").split("; ")} <= {mounted.REACHED, mounted.IN_MEMORY}
     assert fact(seen, "target.setting.software").startswith("MooseFS 3")
 
 
