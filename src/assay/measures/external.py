@@ -132,20 +132,23 @@ def boasted(run: Run, phase: Phase, observations: Observations, measure: Measure
     own = ladder.passed(phase, observations, Rung.CLIENT_CACHE, direction)
     counted = all((place.devices or place.filesystem in COUNTED) and place.server is None for place in run.places)
     most = own.bytes + own.uncertainty_bytes if own else 0.0
-    if own is None or not counted or phase.end_ns <= phase.start_ns:
+    passed = _over_network(phase, observations, direction)
+    if own is None or passed is None or not counted or phase.end_ns <= phase.start_ns:
         return None
-    if max(most, _over_network(phase, observations, direction)) >= tool.rate * least_s:
+    if max(most, passed) >= tool.rate * least_s:
         return None
     moved = "made storage read" if direction is Direction.READ else "made dirty or wrote past the cache"
     lasts = f"at the reported {_rate(tool.rate)} that lasts {_time(most / tool.rate)}"
     return f"The whole command {moved} {_bytes(most)} at most: {lasts}.", most * 1e9 / (phase.end_ns - phase.start_ns)
 
 
-def _over_network(phase: Phase, observations: Observations, direction: Direction) -> float:
-    """Bytes that passed this host's interfaces in a direction, or its loopback, by whomever; 0 where nobody counted them."""
+def _over_network(phase: Phase, observations: Observations, direction: Direction) -> float | None:
+    """Bytes that passed this host's interfaces in a direction, or its loopback, by whomever; None where nobody counted these."""
     nic = ladder.passed(phase, observations, Rung.CLIENT_NIC, direction)
-    inside = observations.over_time(phase.name, "network", "loopback_bytes")
-    return (nic.raw_bytes if nic else 0.0) + sum(ladder.rise(one, phase.start_ns, phase.end_ns) for one in inside)
+    inside = ladder.of_host(phase, observations, "network", "loopback_bytes")
+    if inside is None or ladder.latest_sample(inside, phase.start_ns) is None or ladder.value_after(inside, phase.end_ns) is None:
+        return None
+    return (nic.raw_bytes if nic else 0.0) + ladder.rise(inside, phase.start_ns, phase.end_ns)
 
 
 def mistaken(ratio: float, share: float) -> str:
