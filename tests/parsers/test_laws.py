@@ -157,7 +157,7 @@ def test_hostile_repetition_ends_soon(parser):
     text = recorded(min(OWN[parser.name], key=lambda name: len(recorded(name))))
     rows = [row for row in printed.lines(text) if row.strip()]
     begun = time.process_time()
-    for row in rows[:: max(1, len(rows) // 8)]:
+    for row in rows[:: max(1, len(rows) // 4)]:
         half = row[: len(row) // 2]
         for piece in (row, half, half + " " * 60, half[-1:], " "):
             filled = (half + piece * (printed.LONGEST_LINE // len(piece)))[: printed.LONGEST_LINE]
