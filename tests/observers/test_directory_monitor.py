@@ -1,6 +1,7 @@
 """The counters of real directory servers: silence counts nothing, and each operation counts once."""
 
 import contextlib
+import socket
 
 import pytest
 
@@ -85,7 +86,10 @@ def test_silence_counts_nothing_and_each_operation_once(make, tmp_path, kind):
 
 @both
 def test_looks_that_secure_their_connection_count_nothing(make, tmp_path, kind):
-    _, endpoint = make(kind, ldif=people(tmp_path), transport="starttls")
+    with contextlib.ExitStack() as taken:
+        with contextlib.suppress(OSError):  # another server has the port of LDAPS: ours needs none there
+            taken.enter_context(socket.create_server(("", 636)))
+        _, endpoint = make(kind, ldif=people(tmp_path), transport="starttls")
     known = {name: endpoint.details[name] for name in ("base", "bind_dn", "password_file", "ca_file")}
     place, _ = make("ldap_existing", url=endpoint.address, starttls=True, **known)
     watched, name = Subject(server=place.server.nodes), place.server.nodes[0].software

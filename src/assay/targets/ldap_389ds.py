@@ -14,7 +14,7 @@ import shlex
 
 from assay.catalogue import Host, Setting, Target
 from assay.errors import TrialError
-from assay.machine import directory_server, population
+from assay.machine import directory_server, population, service
 from assay.machine.directory_instance import KNOBS, LDAPI, TLS, Instance, Readback, Software, lacks
 from assay.machine.ldap import Entry, entries
 from assay.records import EndpointKind
@@ -123,9 +123,8 @@ def _filled(host: Host, instance: Instance, password_hash: str) -> str:
         raise TrialError(f"{TEMPLATE} asks for {', '.join(sorted(set(left)))}, which Assay does not know. Report this version.")
     head = [f"nsslapd-threadnumber: {_threads(instance)}", f"nsslapd-listenhost: {instance.address}"]
     if instance.uses_tls:
-        head += ["nsslapd-security: on"]
-    if instance.transport == TLS:
-        head += [f"nsslapd-secureport: {instance.port}", f"nsslapd-securelistenhost: {instance.address}"]
+        own = instance.port if instance.transport == TLS else service.free_port(host, instance.port + 1)  # else 636, everywhere
+        head += ["nsslapd-security: on", f"nsslapd-secureport: {own}", f"nsslapd-securelistenhost: {instance.address}"]
     caches = f"nsslapd-backend-implement: {_backend(instance)}\nnsslapd-cache-autosize: 0\nnsslapd-import-cache-autosize: 0"
     text = text.replace(f"nsslapd-backend-implement: {_backend(instance)}", caches)
     return text.replace("cn: config\n", "cn: config\n" + "".join(f"{line}\n" for line in head), 1)
