@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Mapping, Sequence
 
-from assay.evidence.words import commands, given
+from assay.evidence.words import given, programs
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "fio": ("--runtime",),
@@ -17,18 +16,15 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "db_bench": ("--duration",),
 }
 SUFFIXES: Mapping[str, float] = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-FIRST = 2
-"""A program is one of so many first words."""
 
 
 def asked_seconds(argv: Sequence[str]) -> tuple[str, float] | None:
     """Return the option with its value, and the seconds; None where no time, or the time of several calls, is asked for."""
     found = [
         (f"{option} {value}", time)
-        for one in commands(argv)
-        for at, word in enumerate(one[:FIRST])
-        for option in OPTIONS.get(posixpath.basename(word), ())
-        if (value := given(one[at + 1 :], (option,))) is not None and (time := seconds(value))
+        for program, words in programs(argv)
+        for option in OPTIONS.get(program, ())
+        if (value := given(words, (option,))) is not None and (time := seconds(value))
     ]
     return found[0] if len(found) == 1 else None
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.evidence.words import commands, given
+from assay.evidence.words import given, programs
 from assay.frozen import dataclass
 from assay.units import Unit
 
 PREFIX = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKmMgGtT]?)i?[bB]?(?:/s)?")
-NEAR = 2
-"""A program is one of so many first words: `curl`, `timeout 9 curl` is not looked into."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,10 +81,9 @@ class OwnLimit:
 
 def own_limits(argv: Sequence[str]) -> Iterator[OwnLimit]:
     """Yield the rates that the words of a command set, of every tool that they call."""
-    for one in commands(argv):
-        for at, word in enumerate(one[:NEAR]):
-            for option in TOOLS.get(posixpath.basename(word), ()):
-                yield from _set_by(option, posixpath.basename(word), one[at + 1 :])
+    for program, words in programs(argv):
+        for option in TOOLS.get(program, ()):
+            yield from _set_by(option, program, words)
 
 
 def _set_by(option: Option, program: str, words: Sequence[str]) -> Iterator[OwnLimit]:

@@ -11,6 +11,8 @@ SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
 SEPARATORS = frozenset(";&|()")
 REMOTE = re.compile(r"(?:^|\s)(?:[a-z0-9+]+://|(?:[\w.-]+@)?[\w.-]{2,}:\S|//[\w.-]+/)")
 """An address of another machine, as a word of a command: a URL, `host:path`, `//host/share`."""
+NEAR = 2
+"""A program is one of so many first words: `sudo curl` is looked into, `timeout 9 curl` is not."""
 
 
 def names_another(argv: Sequence[str]) -> bool:
@@ -51,6 +53,13 @@ def commands(argv: Sequence[str]) -> Iterator[tuple[str, ...]]:
             words = [] if set(word) <= SEPARATORS else [*words, word]
     if words:
         yield tuple(words)
+
+
+def programs(argv: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each word that may be the program of one of the commands, without its directory, and the words behind it."""
+    for one in commands(argv):
+        for at, word in enumerate(one[:NEAR]):
+            yield posixpath.basename(word), one[at + 1 :]
 
 
 def given(words: Sequence[str], names: Sequence[str]) -> str | None:

@@ -86,10 +86,12 @@ def read(host: Host, running: Iterable[int]) -> Mapping[str, object]:
 
 def clocks(host: Host, running: Iterable[int]) -> Mapping[str, int]:
     """Return the CPU time (ns) of these processes by their own clocks; empty where the host cannot."""
-    found = {}
-    for pid in running if host.syscalls else ():
+    found = dict[str, int]()
+    if host.syscalls is None:
+        return found
+    for pid in running:
         with contextlib.suppress(OSError):
-            found[str(pid)] = host.syscalls.cpu_clock(pid) if host.syscalls else 0
+            found[str(pid)] = host.syscalls.cpu_clock(pid)
     return found
 
 

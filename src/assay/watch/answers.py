@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 
-from assay.evidence.words import commands
+from assay.evidence.words import programs
 from assay.frozen import dataclass
 from assay.records import Watched
 
@@ -40,7 +39,7 @@ class Answers:
 
 def answers(watched: Watched) -> Answers | None:
     """Return what the calls of curl were answered by HTTP; None where there is no such call."""
-    calls = [words for one in commands(watched.argv) if (words := _of_curl(one)) is not None and not _is_other(words)]
+    calls = [words for program, words in programs(watched.argv) if program == "curl" and not _is_other(words)]
     if not calls:
         return None
     urls = sum(max(1, sum("://" in word for word in words)) for words in calls)
@@ -52,11 +51,6 @@ def answers(watched: Watched) -> Answers | None:
         return Answers(count=len(codes), failed=len(failed), status=failed[-1] if failed else 0)
     fails = all(_fails(words) for words in calls)
     return Answers(count=urls, failed=0 if fails and not watched.status else None)
-
-
-def _of_curl(command: Sequence[str]) -> tuple[str, ...] | None:
-    at = next((at for at, word in enumerate(command[:2]) if posixpath.basename(word) == "curl"), None)
-    return None if at is None else tuple(command[at + 1 :])
 
 
 def _is_other(words: Sequence[str]) -> bool:
