@@ -53,10 +53,10 @@ warm = { kind = "bulk_io", operations = ["read"], size = "64 MiB", record_size =
 soon_warm = { kind = "bulk_io", operations = ["read"], size = "80 MiB", record_size = "1 MiB", cache = "cold", duration = "2 s" }
 overwritten = { kind = "bulk_io", operations = ["write"], size = "32 MiB", record_size = "1 MiB", duration = "1 s" }
 
-[workloads.unflushed]           # 128 MiB from a tool of its own, which then sleeps: more than 50 MB/s, and not all of it written
+[workloads.unflushed]           # 256 MiB from a tool of its own, which then sleeps: more than 50 MB/s, and not all of it written
 kind = "command"
-argv = ["sh", "-c", "from=$(date +%s%N); dd if=/dev/urandom of=big bs=1M count=128 && sleep 1.7 && \
-    echo wrote $((134217728000 / ($(date +%s%N) - from))) MB/s"]
+argv = ["sh", "-c", "from=$(date +%s%N); dd if=/dev/urandom of=big bs=1M count=256 && sleep 1.7 && \
+    echo wrote $((268435456000 / ($(date +%s%N) - from))) MB/s"]
 parse = "regex"
 pattern = "wrote ([0-9.]+)"
 unit = "MB/s"

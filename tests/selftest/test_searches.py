@@ -36,11 +36,13 @@ def counted(tmp_path, observer):
     """What an observer of a trial counted last: (subject, metric) -> count."""
     run, observations = observers.conducted(searches.experiment((observer,)), tmp_path)
     (phase,) = (one for one in run.phases if one.measured)
-    return {
+    found = {
         (one.subject, one.metric): one.value[-1]
         for one in observations.series
         if (one.phase, one.layer) == (phase.name, observer)
     }
+    assert found, observations.missing
+    return found
 
 
 @pytest.mark.root
