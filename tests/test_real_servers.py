@@ -133,7 +133,7 @@ def test_searches_from_storage_and_from_memory_are_told_apart(tmp_path):
         heard = findings(SEARCHES, tmp_path / str(attempt))
         if states(heard, "T02") == {"cold": State.PASS, "warm": State.FAIL}:
             break
-    assert states(heard, "T02") == {"cold": State.PASS, "warm": State.FAIL}, heard["cold"]["T02"].statement
+    assert states(heard, "T02") == {"cold": State.PASS, "warm": State.FAIL}, {level: f["T02"] for level, f in heard.items()}
     assert set(states(heard, "T09").values()) == {State.PASS}, heard["warm"]["T09"]
     assert heard["warm"]["T09"].observed["requests"] >= 100
     assert set(states(heard, "L05").values()) == {State.PASS}
