@@ -54,7 +54,7 @@ def test_fio_reads_a_file_that_was_only_allocated_faster_than_any_disk(disk):
     assert (lie["verdict"], "T06" in failed(lie)) == ("INVALID", True)
     assert "never written" in lie["label"]
     assert failed(honest) == {}
-    assert honest["ladder"]["storage"]["read_bytes"] >= SIZE
+    assert honest["ladder"]["storage"]["read_bytes"] >= 0.999 * SIZE  # less what others read of fio's libraries meanwhile
 
 
 # -------------------------------------------------------------------------------------------------- bonnie++
@@ -69,7 +69,7 @@ def bonnie(*more):
 def test_bonnie_on_64_mb_reads_from_memory(disk):
     lie = stat(disk, *bonnie())
     read = {name: one for name, one in lie["measures"].items() if "read" in name and "modify" not in name}
-    assert read
+    assert read, lie
     assert {one["verdict"] for one in read.values()} == {"INVALID"}
     assert all("T01" in failed(lie, name) for name in read)
 
@@ -107,7 +107,8 @@ def test_iozone_with_a_flush_in_its_times_writes_to_the_disk_and_reads_from_memo
 
 def test_iozone_with_direct_io_and_no_flush_may_have_written_into_the_disks_own_cache(disk, iozone):
     told = stat(disk, *iozone, "-I")
-    assert set(failed(told)) == {"D02"}
+    flushed = any(device["flushes"] for device in told["ladder"]["devices"])  # by a sync of somebody else
+    assert set(failed(told)) == (set() if flushed else {"D02"}), told["ladder"]
     assert {verdict(told, name) for name in ("read", "reread")} <= {"SOUND", "TAINTED", "UNVERIFIED"}
 
 

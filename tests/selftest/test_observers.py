@@ -12,7 +12,7 @@ from assay.selftest import Request
 from assay.selftest import observers as paired
 from stage.rows import each
 
-SHORT = {"a short load": ('kind = "null"\nduration = "200 ms"', "null")}
+SHORT = {"a short load": ('kind = "null"\nduration = "1 s"', "null")}
 
 
 @each(
