@@ -107,8 +107,9 @@ def test_iozone_with_a_flush_in_its_times_writes_to_the_disk_and_reads_from_memo
 
 def test_iozone_with_direct_io_and_no_flush_may_have_written_into_the_disks_own_cache(disk, iozone):
     told = stat(disk, *iozone, "-I")
-    flushed = any(device["flushes"] for device in told["ladder"]["devices"])  # by a sync of somebody else
-    assert set(failed(told)) == (set() if flushed else {"D02"}), told["ladder"]
+    flushed = any(device["flushes"] for device in told["ladder"]["devices"])
+    states = {finding["state"] for finding in told["findings"] if finding["rule"] == "D02"}
+    assert set(failed(told)) == {"D02"} or (flushed and states == {"pass"}), "a sync of somebody else flushes this disk, too"
     assert {verdict(told, name) for name in ("read", "reread")} <= {"SOUND", "TAINTED", "UNVERIFIED"}
 
 
