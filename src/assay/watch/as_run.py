@@ -145,6 +145,8 @@ def external(
     parts = reported.parts if reported and reported.are_observed and not in_turn(reported.parts) else ()
     beside = {**printed.open_digits(reported.resolution), **reported.timed} if reported else {}
     beside |= answered.figures(reports.RECEIVE) if answered and reports.RECEIVE in directions else {}
+    for name, way in directions.items():
+        beside |= answers.sampled(watched, name) if way is Direction.REQUEST else {}
     phase = phase_of(watched, (values | beside, directions), parts)
     run = Run(
         trial=Trial(id=1, experiment="", levels={}, replicate=1, block=1, sitting=0, position=1, seed=1),

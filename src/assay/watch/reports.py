@@ -121,9 +121,11 @@ COPIERS = frozenset({"dd", "hyperfine", "rsync", "scp_sftp", "tar", "time_output
 """Parsers of tools that move data rather than measure many small requests."""
 
 
-NETWORK = frozenset(
+HTTP = frozenset({"ab", "hey", "k6", "wrk"})
+"""Parsers of tools that load a server of HTTP."""
+NETWORK = HTTP | frozenset(
     {
-        *("ab", "hey", "k6", "wrk", "warp"),
+        "warp",
         *("flent", "iperf2", "iperf3", "neper", "netperf", "ntttcp"),
         *("hammerdb", "memtier", "pgbench", "redis_benchmark", "ycsb"),
         *("ldapsearch", "ldclt", "searchrate"),
@@ -135,6 +137,11 @@ NETWORK = frozenset(
 def may_use_network(argv: Sequence[str]) -> bool:
     """Return whether it is worth to look where the command's sockets lead: it calls such a tool, or names another machine."""
     return is_of_network(argv) or names_another(argv)
+
+
+def is_of_http(argv: Sequence[str]) -> bool:
+    """Return whether the command calls a tool that loads a server of HTTP."""
+    return any(parser.name in HTTP for parser, _ in tools(argv))
 
 
 def is_of_network(argv: Sequence[str]) -> bool:

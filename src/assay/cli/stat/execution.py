@@ -80,6 +80,7 @@ def once(request: Request, of: Command) -> JudgedExecution:
         result_file=None if own else reports.result_file(argv),
         programs=frozenset() if own else reports.programs(argv),
         sockets=reports.counts_sockets(argv),
+        http=reports.is_of_http(argv),
         kept=request.lab is not None,
         more=(*request.observe, *(PATHS if claims_path or reports.may_use_network(argv) else ())),
         server=request.server,
