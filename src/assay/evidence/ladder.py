@@ -294,6 +294,8 @@ def data_files(phase: Phase, observations: Observations, metric: str, when: AtEd
 
 HELD = "held_bytes"
 """Pages of files that a command wrote, when it had ended: in the layer `page_cache`, of a look of its own."""
+READY = "cpu_wait_ns"
+"""How long the tasks of a command were ready without a CPU, all together: in the layer `process`, where every one told."""
 OF_NO_FILE = "device_read_bytes"
 """What a command read from devices of characters such as /dev/zero: in the layer `process`, where its calls were known."""
 UNWRITTEN = ("dirty_bytes", "writeback_bytes")

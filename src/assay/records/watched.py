@@ -59,6 +59,8 @@ class TreeAccount:
     """Of `read_bytes` what may be of further program files, whose former state is not known."""
     beside_data_read_bytes: int = 0
     """Of the doubtful ones on disks that hold data, too."""
+    cpu_wait_ns: int | None = None
+    """How long its tasks were ready without a CPU, all together; None where not every one told."""
     kinds: OtherKinds | None = None
     """What it moved that is of no file; None where nobody can tell."""
 

@@ -306,6 +306,9 @@ def added(watched: Watched) -> Iterator[Series]:
     if watched.account is not None and watched.account.kinds is not None and watched.account.kinds.device_bytes:
         moved = [(watched.elapsed_ns, watched.account.kinds.device_bytes)]
         yield gauge(PROCESS, ABSOLUTE, ladder.OF_NO_FILE, "bytes", moved)
+    if watched.account is not None and watched.account.cpu_wait_ns is not None:
+        waited = [(watched.elapsed_ns, watched.account.cpu_wait_ns)]
+        yield gauge(PROCESS, ABSOLUTE, ladder.READY, "ns", waited)
     for growth in watched.grown:
         yield from of_growth(growth, watched.elapsed_ns)
     if not watched.grown:
