@@ -21,7 +21,7 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import reports
 from assay.measures import figures
-from assay.records import Direction, EngineError, Finding, Scope, Severity, State
+from assay.records import Direction, EngineError, Finding, Meaning, Scope, Severity, State
 from assay.rulekit.applicability import workload_kind
 from assay.rulekit.findings import found, knob
 
@@ -177,6 +177,7 @@ def unflushed(case: TrialCase) -> int:
 RULE = Rule(
     id="G04",
     name="errors-hidden",
+    meaning=Meaning.FAILURES,
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="load",

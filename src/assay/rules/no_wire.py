@@ -24,7 +24,7 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.measures import in_bytes
-from assay.records import Direction, Finding, Path, Rung, Scope, Severity, State
+from assay.records import Direction, Finding, Meaning, Path, Rung, Scope, Severity, State
 from assay.rulekit.findings import Figures, found
 
 BOOT = "host.boot"
@@ -270,6 +270,7 @@ def claimed_loopback(case: TrialCase, way: str, observed: Figures) -> Finding:
 RULE = Rule(
     id="L05",
     name="no-wire",
+    meaning=Meaning.ONE_MACHINE,
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="path",

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from assay import measures
 from assay.cli.stat.execution import JudgedExecution
 from assay.evidence import growth, rungs, served
-from assay.records import Direction, State, Verdict
+from assay.records import Direction, Meaning, State, Verdict
 from assay.units import Unit
 from assay.watch.as_run import place_of
 from assay.watch.reports import is_of_network, may_receive
 
-NO_WIRE = "L05"
 LEAST_BYTES = 4 << 20
 """Less is on no ladder: any program reads its libraries."""
 NOTHING = "nothing to judge: the command moved less than 4 MB and printed no figure"
@@ -35,7 +34,10 @@ def within(execution: JudgedExecution) -> Iterator[str]:
     if all(direction.of_storage for direction in phase.directions.values()):
         return
     stayed = (
-        one for verdict in execution.verdicts for one in verdict.findings if one.rule == NO_WIRE and one.state is State.FAIL
+        one
+        for verdict in execution.verdicts
+        for one in verdict.findings
+        if one.meaning is Meaning.ONE_MACHINE and one.state is State.FAIL
     )
     way = next((one.observed.get("interface") for one in stayed), None)
     unix = seen.fact(f"{served.PEERS_FACT}{phase.name}") == served.A_UNIX_SOCKET and is_of_network(execution.watched.argv)

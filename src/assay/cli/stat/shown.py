@@ -30,8 +30,6 @@ from assay.watch.invocations import in_turn
 from assay.watch.reports import SIDES, tools, uses
 
 MOST_LINES = 12
-ERRORS = "G04"
-"""The rule of operations that failed, or were not answered by what they asked for."""
 INDENT = 11
 LEAST_NETWORK_BYTES = 1 << 20
 LADDERS = {Direction.READ: "from", Direction.WRITE: "to"}
@@ -282,7 +280,7 @@ def worth_saying(execution: JudgedExecution, verdict: Verdict) -> list[Finding]:
 def refuting(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings by which a figure is not what it is called, whatever it is claimed to be."""
     failed = (one for one in failures(findings) if not one.is_disturbance)
-    return [one for one in failed if one.severity is Severity.INVALIDATES or one.rule == ERRORS]
+    return [one for one in failed if one.severity is Severity.INVALIDATES or one.meaning is Meaning.FAILURES]
 
 
 def remedy(execution: JudgedExecution, finding: Finding) -> str:
