@@ -66,3 +66,14 @@ def test_a_real_write_is_charged_at_dirtying_and_a_cold_read_to_storage(tmp_path
     read = readings(evidence, rung=Rung.CLIENT_CACHE, direction=Direction.READ, span=Span.DRAIN)[0].bytes
     assert 4 << 20 <= read < 6 << 20
     assert readings(evidence, rung=Rung.SYSCALL, direction=Direction.WRITE, span=Span.CLOCK)[0].bytes >= 4 << 20
+
+
+def test_open_files_of_a_process_and_of_what_it_started_are_held_against_their_limit():
+    with subprocess.Popen(["sh", "-c", "ulimit -n 20; sleep 60 3< /dev/null & echo; wait"], stdout=subprocess.PIPE) as shell:
+        shell.stdout.readline()
+        subject = Subject(pids=(shell.pid,))
+        found = OBSERVER.parse("h", "p", (seen := look(OBSERVER, Local(), subject, Edge.ARMED, 0),), subject).series
+        (sleeper,) = seen.raw["open files"].keys() - {str(shell.pid)}
+        subprocess.run(["kill", sleeper], check=True)
+    limits = {(one.metric, one.subject): list(one.value) for one in found}
+    assert (limits["open_files", f"pid:{sleeper}"], limits["open_files_limit", f"pid:{sleeper}"]) == ([4], [20])
