@@ -7,6 +7,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.process_io import OBSERVER
 from assay.records import Direction, Edge, Rung, Span, Subject
+from stage.assay_process import wait_until
 from stage.observer_looks import bumped, look, readings, recorded, replayed, the_series
 
 IO = "/proc/4242/io"
@@ -72,6 +73,7 @@ def test_open_files_of_a_process_and_of_what_it_started_are_held_against_their_l
     with subprocess.Popen(["sh", "-c", "ulimit -n 20; sleep 60 3< /dev/null & echo; wait"], stdout=subprocess.PIPE) as shell:
         shell.stdout.readline()
         subject = Subject(pids=(shell.pid,))
+        wait_until(lambda: [4, 20] in OBSERVER.read(Local(), subject)["open files"].values())
         found = OBSERVER.parse("h", "p", (seen := look(OBSERVER, Local(), subject, Edge.ARMED, 0),), subject).series
         (sleeper,) = seen.raw["open files"].keys() - {str(shell.pid)}
         subprocess.run(["kill", sleeper], check=True)
