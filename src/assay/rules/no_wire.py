@@ -138,8 +138,7 @@ def not_made(case: TrialCase) -> Finding:
 def over_line(case: TrialCase) -> float | None:
     """Bytes that the line delivered during the phase, both directions together; None where it was not asked."""
     every = case.observations.over_time(case.phase.name, "line", "delivered_bytes")
-    rises = [ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in every]
-    return sum(rises) if rises else None
+    return ladder.rises(every, case.phase.start_ns, case.phase.end_ns)
 
 
 def behind(way: ClientRoute) -> str:
@@ -216,7 +215,7 @@ def inside(case: TrialCase, way: ClientRoute) -> float | None:
     theirs = {name for name, *found in map(str.split, filter(None, fact.split("; "))) if pids & set(found)}
     every = (one for metric in ("rx_bytes", "tx_bytes") for one in case.observations.over_time(case.phase.name, END, metric))
     mine = (one for one in every if one.subject.partition("@")[::2] in {(name, way.interface) for name in theirs})
-    return ladder.total(ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in mine) if theirs else None
+    return ladder.rises(mine, case.phase.start_ns, case.phase.end_ns) if theirs else None
 
 
 def payload(case: TrialCase) -> float | None:
