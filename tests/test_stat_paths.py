@@ -84,6 +84,13 @@ def test_both_ends_on_one_machine_are_no_wire(tool, tmp_path, path, verdict):
 
 
 @pytest.mark.slow
+def test_as_is_the_first_line_says_that_there_was_no_network(tool, tmp_path):
+    done = Bench(tmp_path).run("stat", "--", *tool)
+    first = next(line for line in done.stderr.splitlines() if line.startswith("assay: "))
+    assert first.endswith("no network: client and server are this machine (lo)"), done.stderr
+
+
+@pytest.mark.slow
 def test_the_server_of_another_tool_as_target(server, tmp_path):
     bench = Bench(tmp_path)
     (tmp_path / "iperf3.toml").write_text(EXPERIMENT.format(port=server))

@@ -40,8 +40,9 @@ def test_bounds_are_never_a_range_that_they_exclude(findings, low, high):
 
 def test_no_bound_ends_above_what_the_path_of_the_lab_lets_through():
     found = [noise("N02", 220.0)]
-    assert [common_bound(found, VALUE, most).high for most in (None, 150.0, 90.0)] == [pytest.approx(220.0), 150.0, VALUE]
-    states = [state_of(found, (), VALUE, 2.0, most) for most in (None, 150.0)]
+    ranges = [most and Bound(low=None, high=most, unit="") for most in (None, 150.0, 90.0)]
+    assert [common_bound(found, VALUE, one).high for one in ranges] == [pytest.approx(220.0), 150.0, VALUE]
+    states = [state_of(found, (), VALUE, 2.0, one) for one in ranges[:2]]
     assert states == [VerdictState.TAINTED, VerdictState.BOUNDED]
 
 

@@ -39,7 +39,8 @@ def test_requests_on_lost_connections_may_not_have_been_sent():
 
 
 def test_what_is_not_seen_has_no_counts():
-    armed = series("wire", "search", 0, at_s=(-1,))
+    assert ladder(asked({"search": 40}, more=[series("wire", "search", 0, at_s=(-1,))])) is None, "nobody looked at the end"
+    armed = series("wire", "search", 0, at_s=(-1, 100))
     assert ladder(asked({"search": 40}, more=[armed])).captured
     ended = asked({"search": 40}, more=[armed], missing={"wire.search": "observer wire failed: the capture ended early"})
     assert not ladder(ended).captured

@@ -47,7 +47,7 @@ def test_the_way_is_asked_in_the_namespace_that_the_clients_are_in(tmp_path):
         net_namespaces.configure(HOST, pid, "link set other up\nlink set load0 up\n")
         behind = Server(nodes=(ServerNode(address="198.18.0.2"),))
         told = dict(server.facts(HOST, behind, net_namespaces.file_of(pid)))
-        assert told == {"server.route": "load0", "server.route_kind": "virtual"}
+        assert told == {"server.route": "load0", "server.route_kind": "unknown"}, "no namespace has the address"
         assert dict(server.facts(HOST, behind)) != told
     finally:
         net_namespaces.release(HOST, ledger, pid)
@@ -126,5 +126,6 @@ def test_the_way_is_asked_where_a_client_is(namespace):
     assert server.way(HOST, "198.51.100.1", inside) == server.ServerInterface(interface=far, kind="virtual")
     assert server.way(HOST, "198.51.100.2", inside) == server.ServerInterface(interface="lo", kind="loopback"), "its own address"
     assert server.way(HOST, "198.51.100.2") == server.ServerInterface(interface=near, kind="virtual")
+    assert server.way(HOST, "198.51.100.3").kind == "unknown", "an address that no namespace of this machine has"
     assert server._holding(HOST, "198.51.100.1") == near
     assert server._holding(HOST, "127.0.0.1") is None

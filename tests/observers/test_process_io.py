@@ -7,6 +7,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.process_io import OBSERVER
 from assay.records import Direction, Edge, Rung, Span, Subject
+from stage.assay_process import wait_until
 from stage.observer_looks import bumped, look, readings, recorded, replayed, the_series
 
 IO = "/proc/4242/io"
@@ -66,3 +67,15 @@ def test_a_real_write_is_charged_at_dirtying_and_a_cold_read_to_storage(tmp_path
     read = readings(evidence, rung=Rung.CLIENT_CACHE, direction=Direction.READ, span=Span.DRAIN)[0].bytes
     assert 4 << 20 <= read < 6 << 20
     assert readings(evidence, rung=Rung.SYSCALL, direction=Direction.WRITE, span=Span.CLOCK)[0].bytes >= 4 << 20
+
+
+def test_open_files_of_a_process_and_of_what_it_started_are_held_against_their_limit():
+    with subprocess.Popen(["sh", "-c", "ulimit -n 20; sleep 60 3< /dev/null & echo; wait"], stdout=subprocess.PIPE) as shell:
+        shell.stdout.readline()
+        subject = Subject(pids=(shell.pid,))
+        wait_until(lambda: [4, 20] in OBSERVER.read(Local(), subject)["open files"].values())
+        found = OBSERVER.parse("h", "p", (seen := look(OBSERVER, Local(), subject, Edge.ARMED, 0),), subject).series
+        (sleeper,) = seen.raw["open files"].keys() - {str(shell.pid)}
+        subprocess.run(["kill", sleeper], check=True)
+    limits = {(one.metric, one.subject): list(one.value) for one in found}
+    assert (limits["open_files", f"pid:{sleeper}"], limits["open_files_limit", f"pid:{sleeper}"]) == ([4], [20])

@@ -1,5 +1,7 @@
 """ab: failures that overlap, percentiles in whole milliseconds, the last of two runs."""
 
+import re
+
 import pytest
 
 from assay import catalogue
@@ -41,6 +43,11 @@ def test_answers_of_another_length_are_no_errors_and_doubtful():
     pages = PARSER.parse(text.replace("Total transferred", "Non-2xx responses:      4711\nTotal transferred"))
     assert pages["request.errors"] == 4711
     assert "request.doubtful" not in pages
+
+
+def test_empty_pages_are_doubtful():
+    found = PARSER.parse(re.sub(r"HTML transferred: .*", "HTML transferred:       0 bytes", recorded("ab-2.3-plain.txt")))
+    assert (found["request.errors"], found["request.doubtful"]) == (0, found["request.count"])
 
 
 DYNAMIC = """This is ApacheBench, Version 2.3 <$Revision: 1923142 $>

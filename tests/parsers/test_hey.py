@@ -27,6 +27,11 @@ def test_requests_without_a_response_are_failed_ones():
     assert "request.latency_mean_ns" not in found
 
 
+def test_redirections_are_doubtful():
+    found = PARSER.parse(TEXT.replace("[404]\t100", "[301]\t100"))
+    assert (found["request.errors"], found["request.doubtful"]) == (0, 100)
+
+
 def test_a_count_that_cannot_be_read_leaves_out_all_counts():
     found = PARSER.parse(TEXT.replace("[404]\t100", "[404]\t1x0"))
     assert "request.count" not in found or found["request.count"] != 100

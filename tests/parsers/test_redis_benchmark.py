@@ -54,3 +54,12 @@ def test_how_many_requests_the_arguments_ask_for():
     assert PARSER.count(("redis-benchmark", "-q", "-n", "100")) == 100
     assert PARSER.count(("redis-benchmark", "-q")) == 100_000
     assert PARSER.count(("redis-benchmark", "-n", "{n}")) is None
+
+
+def test_requests_that_an_old_server_refused_are_errors():
+    text = "ERROR: NOAUTH Authentication required.\n====== GET ======\n  100000 requests completed in 0.96 seconds\n\n"
+    text += "103842.16 requests per second\n"
+    found = PARSER.parse(text)
+    assert (found["request_get.errors"], found["request_get.attempts"]) == (100_000, 100_000)
+    assert "request_get.errors" not in PARSER.parse(text.partition("\n")[2])
+    assert PARSER.parse("ERROR: NOAUTH Authentication required.\nGET: 103842.16 requests per second\n")["request_get.errors"] == 1

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.audit import judge
 from assay.audit.verdicts import common_bound
 from assay.measures import latency
 from assay.records import Bound, Finding, Histogram, Observations, Severity, State
@@ -57,15 +58,27 @@ def test_no_way_to_take_the_time_off_makes_a_percentile_lower(latencies, share, 
     assert low == 0 or spent == pytest.approx(taken, abs=1e-6)
 
 
-def test_disturbances_multiply():
-    def finding(high):
-        return Finding(
-            subject="", phase=None, rule="N02", name="", state=State.FAIL, severity=Severity.QUALIFIES, part="noise",
-            statement="", bound=Bound(low=100.0, high=high, unit="/s"),
-        )  # fmt: skip
+def noise_finding(low, high):
+    return Finding(
+        subject="", phase=None, rule="N02", name="", state=State.FAIL, severity=Severity.QUALIFIES, part="noise",
+        statement="", bound=Bound(low=low, high=high, unit="/s"),
+    )  # fmt: skip
 
-    assert common_bound([finding(125.0), finding(110.0)]).high == pytest.approx(137.5)
-    assert common_bound([finding(125.0)]).high == 125.0
+
+def test_disturbances_multiply():
+    assert common_bound([noise_finding(100.0, 125.0), noise_finding(100.0, 110.0)]).high == pytest.approx(137.5)
+    assert common_bound([noise_finding(100.0, 125.0)]).high == 125.0
+
+
+def test_disturbances_together_make_no_operation_faster_than_the_fastest():
+    kept = Histogram(
+        phase="write", host="local", subject="client:0", operation="write",
+        upper_ns=array("q", [44_000]), count=array("q", [1000]),
+    )  # fmt: skip
+    tail = case("latency_p99_ns", 450_000.0, Observations(histograms=(kept,)))
+    both = [noise_finding(44_000.0, 450_000.0), noise_finding(50_000.0, 450_000.0)]
+    assert common_bound(both, tail.value, judge.possible_range(tail)).low == 44_000.0
+    assert common_bound(both, tail.value).low < 5_000
 
 
 def test_what_noise_took_of_a_figure_that_was_proved_false_bounds_nothing():

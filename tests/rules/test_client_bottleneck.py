@@ -56,8 +56,8 @@ def test_a_latency_is_bounded_from_above():
     assert (RULE.check(one).bound.low, RULE.check(one).bound.high) == (None, one.value)
 
 
-def external(idle_s, cpu_s, *, direct=True, calls=20, claim=DEVICE.claim, operation="read", ticks=True):
-    """A command that ran for 10 s, on a device that had no request for so many of them."""
+def external(idle_s, cpu_s, *, direct=True, calls=20, claim=DEVICE.claim, operation="read", ticks=True, waited_s=0.0):
+    """A command that ran for 10 s, on a device that had no request for so many of them; it waited for a CPU for `waited_s`."""
     made = but(DEVICE, operation=operation, values={f"{operation}.bytes_per_s": 1e8}, knobs={"asks_direct": direct}, claim=claim)
     found = case(but(made, lower_bytes=256 * MIB), cpu_s=cpu_s)
     way = Direction.READ if operation == "read" else Direction.WRITE
@@ -65,6 +65,7 @@ def external(idle_s, cpu_s, *, direct=True, calls=20, claim=DEVICE.claim, operat
     rises = dict.fromkeys(("io_ticks", "read_ticks", "write_ticks", "flush_ticks"), (10 - idle_s) * 1000)
     busy = [gauge("block", "device:vda", name, (0, rise), 10.0) for name, rise in rises.items()] if ticks else []
     seen = found.observations
+    busy.append(gauge("process", "", "cpu_wait_ns", (waited_s * SECOND,), 10.0))
     seen = replace(seen, series=(*seen.series, *busy), readings=(*seen.readings, made_calls))
     return RULE.check(replace(found, value=1e8, observations=seen))
 
@@ -79,6 +80,8 @@ def test_a_device_that_waits_for_the_command_could_do_more():
 @each(
     "idle_s cpu_s more state",
     (5.0, 1.9, {}, State.PASS),
+    (9.0, 0.5, {"waited_s": 5.0}, State.FAIL),  # ready without a CPU
+    (1.9, 0.5, {"waited_s": 8.6}, State.UNVERIFIED),  # ready nearly always, whatever the device did
     (1.9, 5.0, {}, State.PASS),
     (5.0, 4.0, {"direct": False}, State.PASS),  # copying into memory is a part of a buffered write
     (6.0, 5.5, {"direct": False}, State.FAIL),

@@ -104,3 +104,20 @@ def test_a_command_whose_bytes_were_seen(more, error, state, words):
     one = case_of(Made(values={"read.bytes": 9e6, **more}, knobs={"parse": "observed"}, error=error), "G04")
     assert RULE.applies(one) is None
     assert (RULE.check(one).state, words in RULE.check(one).statement) == (state, True)
+
+
+@each(
+    "answers state severity words",
+    ({"seen": 200.0, "redirected": 200.0, "status": 301.0}, State.FAIL, Severity.QUALIFIES, "no page was sent (HTTP status 301)"),
+    ({"seen": 200.0, "refused": 3.0, "status": 503.0}, State.FAIL, Severity.INVALIDATES, "pages of errors (HTTP status 503)"),
+    ({"seen": 200.0, "empty": 200.0}, State.UNVERIFIED, None, "are empty"),
+    ({"seen": 200.0, "redirected": 1.0, "status": 301.0}, State.PASS, None, "No operation failed"),
+    ({"seen": 19.0, "redirected": 19.0}, State.UNVERIFIED, None, "360 B each"),  # too few: by their size
+    ({}, State.UNVERIFIED, None, "360 B each"),
+)  # fmt: skip
+def test_what_a_load_generator_calls_a_success_may_be_no_page(answers, state, severity, words):
+    told = {"read.count": 1000.0, "read.errors": 0.0, "request.count": 1000.0, "response.bytes": 360_000.0}
+    found = RULE.check(case(values={**told, **{f"read.answers_{name}": value for name, value in answers.items()}}))
+    assert (found.state, severity or found.severity) == (state, found.severity)
+    assert words in found.statement
+    assert RULE.check(case(values={**told, "response.bytes": 9e6})).state is State.PASS

@@ -46,6 +46,7 @@ ENOUGH = {
         "cpu.*": "the threads themselves are known",
         "pressure.*": "the threads themselves are known",
         "process.run_delay_ns": "N02 says what waiting for a CPU did",
+        "process.cpu_wait_ns": "N03 says what other programs took of the CPUs",
     },
     "L03": {
         "fact:target.server.limit_bytes_per_s*": "a way without a limit has no such fact",

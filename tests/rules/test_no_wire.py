@@ -38,6 +38,21 @@ def test_what_stays_on_the_machine_is_no_wire(route):
     assert judged(Claim(), route).relabel.startswith("same host")
 
 
+def test_an_interface_without_a_device_may_lead_out():
+    assert judged(WIRE, ("wg0", "unknown"), 105 * MIB).state is State.UNVERIFIED
+    assert over_hosts(WIRE, route=("wg0", "unknown")).state is State.PASS, "two machines that are two"
+
+
+@each("of_data state", (True, State.FAIL), (False, State.NOT_APPLICABLE))
+def test_as_is_what_went_over_the_loopback_is_noted(of_data, state):
+    """No server is named and no path claimed: the sockets of the command were seen, or nothing is said."""
+    facts = [(f"target.server.inside.p{name}", value) for name, value in (("", "lo"), (".kind", "loopback"))] if of_data else []
+    case = network_cases.between("L05", facts=facts, claim=Claim())
+    places = tuple(replace(place, server=None) for place in case.run.places)
+    found = examine(RULE, replace(case, run=replace(case.run, places=places)))
+    assert (found.state, found.severity is Severity.NOTES) == (state, of_data)
+
+
 def over_hosts(claim, *, route=("eth0", "virtual"), boots=("b1", "b2"), passed=105 * MIB, inside=None, seen_inside=None):
     """Clients on c.1, the server on s: the way as c.1 tells it, with the boot ids of both."""
     case = served("L05", claim=claim, values=MOVED, figure="bytes", server=Server(nodes=(ServerNode(host="s", pid_file="/p"),)))

@@ -14,6 +14,7 @@ from assay.errors import EvidenceError
 from assay.evidence import sources
 from assay.measures import Figure, drill
 from assay.records import (
+    Bound,
     Comparison,
     Direction,
     Experiment,
@@ -34,7 +35,7 @@ from assay.records import (
     worst,
 )
 from assay.records.layers import run_at
-from assay.rulekit import made_paths
+from assay.rulekit import made_paths, noise
 from assay.rulekit.findings import found, in_words
 from assay.rulekit.soundness import COMPARED, required_rules
 from assay.units import Unit
@@ -215,8 +216,8 @@ def without_phase(subject: str, run: Run, measure: Measure) -> Verdict:
 def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...]) -> Verdict:
     """State, label, correction and bound from the findings of one measure."""
     factor = limits.bound_factor(case.experiment)
-    most = made_paths.ceiling(replace(case, observations=case.observations.on_all()))
-    state = state_of(findings, required_rules(case.claim, case.direction), case.value, factor, most)
+    possible = possible_range(case)
+    state = state_of(findings, required_rules(case.claim, case.direction), case.value, factor, possible)
     if figure is None:  # of what has no value nothing is confirmed
         state = worst((state, VerdictState.UNVERIFIED))
     return Verdict(
@@ -229,9 +230,17 @@ def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...
         corrected=corrected(figure, findings, case.direction),
         state=state,
         label=labels.label(case, figure, findings, state),
-        bound=common_bound(findings, case.value, most),
+        bound=common_bound(findings, case.value, possible),
         findings=findings,
     )
+
+
+def possible_range(case: TrialCase) -> Bound:
+    """What no bound of a figure goes beyond: what the lab's own path lets through, and the fastest operation that was seen."""
+    path = made_paths.ceiling(replace(case, observations=case.observations.on_all()))
+    high = min((one for one in (path, noise.highest_rate(case)) if one is not None), default=None)
+    low = noise.fastest_ns(case) if case.measure.figure.startswith("latency_") else None
+    return Bound(low=low, high=high, unit="")
 
 
 def told(figure: Figure | None, findings: Sequence[Finding]) -> float | None:

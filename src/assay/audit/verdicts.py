@@ -17,7 +17,7 @@ def state_of(
     required: Iterable[str],
     value: float | None = None,
     factor: float = inf,
-    most: float | None = None,
+    possible: Bound | None = None,
 ) -> VerdictState:
     """The verdict that follows from the findings, given the ids of the rules that must have passed.
 
@@ -27,7 +27,7 @@ def state_of(
     failed = failures(findings)
     if any(finding.severity is Severity.INVALIDATES for finding in failed):
         return VerdictState.INVALID
-    bound = common_bound(findings, value, most)
+    bound = common_bound(findings, value, possible)
     loose = failed and bound is not None and (bound.is_wider(factor) or bound.is_far_from(value, factor))
     if loose or any(finding.bound is None or is_of_a_limit(finding) for finding in failed):
         return VerdictState.TAINTED
@@ -124,10 +124,10 @@ def is_reckoned(bound: Bound, value: float | None) -> bool:
     return value is not None and value in (bound.low, bound.high)
 
 
-def common_bound(findings: Iterable[Finding], value: float | None = None, most: float | None = None) -> Bound | None:
+def common_bound(findings: Iterable[Finding], value: float | None = None, possible: Bound | None = None) -> Bound | None:
     """Between which values the figure lies by all findings that say so; None where none does, or they exclude each other.
 
-    No bound ends above the most that the lab's own path lets through, but for what was measured.
+    No end is beyond what is possible, but for what was measured: shares of several rules multiply to more than any alone.
     """
     bounds = [bound for _, bound in counted(findings, value)]
     if not bounds or len({bound.unit for bound in bounds}) > 1:
@@ -137,8 +137,10 @@ def common_bound(findings: Iterable[Finding], value: float | None = None, most: 
     low, high = max(lows, default=None), min(highs, default=None)
     if low is not None and high is not None and low > high:
         return None
-    if most is not None and high is not None:
-        high = min(high, max(most, *(one for one in (low, value) if one is not None)))
+    if possible is not None and possible.high is not None and high is not None:
+        high = min(high, max(possible.high, *(one for one in (low, value) if one is not None)))
+    if possible is not None and possible.low is not None and low is not None:
+        low = max(low, min(possible.low, *(one for one in (high, value) if one is not None)))
     return Bound(low=low, high=high, unit=bounds[0].unit)
 
 

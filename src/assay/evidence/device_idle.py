@@ -23,9 +23,10 @@ def idle_share(phase: Phase, observations: Observations, direction: Direction) -
     if step is None or len(step.subjects) != 1 or to_ns <= from_ns:
         return None
     known = {
-        name: ladder.rise(series, from_ns, to_ns) * TICK_NS
+        name: risen * TICK_NS
         for name in (*PENDING, BUSY)
         if (series := next(observations.over_time(phase.name, "block", name, step.subjects[0]), None)) is not None
+        and (risen := ladder.rise(series, from_ns, to_ns)) is not None
     }
     if len(known) <= len(PENDING):
         return None

@@ -43,8 +43,8 @@ def monitored(phase: Phase, observations: Observations) -> dict[str, float]:
     found: dict[str, float] = {}
     for name in (*TYPES, ENTRIES):
         series = [one for one in observations.over_time(phase.name, LAYER, name) if one.value]
-        if series:
-            found[name] = sum(ladder.rise(one, phase.start_ns, phase.end_ns) for one in series)
+        if (risen := ladder.rises(series, phase.start_ns, phase.end_ns)) is not None:
+            found[name] = risen
     return found
 
 

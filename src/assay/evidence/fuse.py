@@ -88,11 +88,11 @@ def _rise(phase: Phase, observations: Observations, mounts: tuple[str, ...], met
     found = _of(observations, phase, mounts, metric)
     if len({one.subject for one in found}) < len(mounts):
         return None
-    return sum(ladder.rise(one, phase.start_ns, phase.end_ns) for one in found)
+    return ladder.rises(found, phase.start_ns, phase.end_ns)
 
 
 def received(phase: Phase, observations: Observations) -> float | None:
     """Return the bytes that all interfaces received under the clock, the loopback included; None where nobody counted."""
     inside = ladder.host_rise(phase, observations, "network", "loopback_bytes")
     outside = ladder.passed(phase, observations, Rung.CLIENT_NIC, Direction.READ)
-    return None if inside is None and outside is None else (inside or 0.0) + (outside.raw_bytes if outside else 0.0)
+    return None if inside is None else inside + (outside.raw_bytes if outside else 0.0)

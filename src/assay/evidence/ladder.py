@@ -231,10 +231,40 @@ def value_after(series: Series, when_ns: int) -> float | None:
     return found[0] if found else (series.value[-1] if series.value else None)
 
 
-def rise(series: Series, from_ns: int, to_ns: int) -> float:
-    """By how much a cumulative series or a gauge rose between the samples that enclose two times."""
+UNSEEN_SHARE, UNSEEN_NS = 0.05, 20_000_000
+"""A sample may lie so far inside of a time, at each end: more than 5 % of it counts, and clocks of two hosts differ."""
+
+
+def rise(series: Series, from_ns: int, to_ns: int) -> float | None:
+    """By how much a cumulative series or a gauge rose between the samples that enclose two times; None where an end lacks one.
+
+    One sample tells of no rise, and neither do those that end long before the time does.
+    """
+    if not covers(series, from_ns, to_ns):
+        return None
+    return known_rise(series, from_ns, to_ns)
+
+
+def covers(series: Series, from_ns: int, to_ns: int) -> bool:
+    """Whether there is a sample at both ends of a time."""
+    if len(series.at_ns) < 2:
+        return False
+    first, last = _enclosing(series, from_ns, to_ns)
+    slack = max(UNSEEN_NS, UNSEEN_SHARE * (to_ns - from_ns))
+    return first < last and first - from_ns <= slack and to_ns - last <= slack
+
+
+def known_rise(series: Series, from_ns: int, to_ns: int) -> float:
+    """By how much it rose at least, by the samples that there are: of what may begin or end in between, such as a process."""
     before, after = latest_sample(series, from_ns), value_after(series, to_ns)
     return 0.0 if before is None or after is None else after - before
+
+
+def rises(every: Iterable[Series], from_ns: int, to_ns: int) -> float | None:
+    """The sum of several rises; None where there is none, or one of them was not seen."""
+    each = [rise(one, from_ns, to_ns) for one in every]
+    known = [one for one in each if one is not None]
+    return sum(known) if known and len(known) == len(each) else None
 
 
 def rate(series: Series, from_ns: int, to_ns: int) -> float | None:
@@ -243,7 +273,7 @@ def rate(series: Series, from_ns: int, to_ns: int) -> float | None:
     `rise` covers more than the two times: divided by the time between them it is more than any real rate.
     """
     first, last = _enclosing(series, from_ns, to_ns)
-    return rise(series, from_ns, to_ns) / (last - first) if last > first else None
+    return known_rise(series, from_ns, to_ns) / (last - first) if last > first else None
 
 
 def least_share(series: Series, from_ns: int, to_ns: int) -> float | None:
@@ -252,7 +282,7 @@ def least_share(series: Series, from_ns: int, to_ns: int) -> float | None:
         return None
     first, last = _enclosing(series, from_ns, to_ns)
     outside = max(0, from_ns - first) + max(0, last - to_ns)
-    return max(0.0, rise(series, from_ns, to_ns) - outside) / (to_ns - from_ns)
+    return max(0.0, known_rise(series, from_ns, to_ns) - outside) / (to_ns - from_ns)
 
 
 def _enclosing(series: Series, from_ns: int, to_ns: int) -> tuple[int, int]:
@@ -267,7 +297,7 @@ def of_host(phase: Phase, observations: Observations, layer: str, metric: str) -
 
 
 def host_rise(phase: Phase, observations: Observations, layer: str, metric: str) -> float | None:
-    """By how much a counter of the whole host rose under the clock; None where nobody looked."""
+    """By how much a counter of the whole host rose under the clock; None where nobody looked at both ends."""
     series = of_host(phase, observations, layer, metric)
     return None if series is None else rise(series, phase.start_ns, phase.end_ns)
 
@@ -294,6 +324,8 @@ def data_files(phase: Phase, observations: Observations, metric: str, when: AtEd
 
 HELD = "held_bytes"
 """Pages of files that a command wrote, when it had ended: in the layer `page_cache`, of a look of its own."""
+READY = "cpu_wait_ns"
+"""How long the tasks of a command were ready without a CPU, all together: in the layer `process`, where every one told."""
 OF_NO_FILE = "device_read_bytes"
 """What a command read from devices of characters such as /dev/zero: in the layer `process`, where its calls were known."""
 UNWRITTEN = ("dirty_bytes", "writeback_bytes")

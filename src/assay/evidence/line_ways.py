@@ -47,7 +47,8 @@ def rises(phase: Phase, observations: Observations) -> dict[str, Numbers]:
     for metric in METRICS:
         for series in observations.over_time(phase.name, LAYER, metric):
             name = series.subject.removeprefix(SUBJECT)
-            ways.setdefault(name, {})[metric] = ladder.rise(series, phase.start_ns, phase.end_ns)
+            if (risen := ladder.rise(series, phase.start_ns, phase.end_ns)) is not None:
+                ways.setdefault(name, {})[metric] = risen
     return {name: numbers for name, numbers in ways.items() if len(numbers) == len(METRICS)}
 
 
@@ -115,9 +116,8 @@ def _uses(phase: Phase, observations: Observations, host: str | None) -> Iterato
             for step in steps
         ]
         whole = (phase.start_ns, phase.end_ns)
-        segments = sum(ladder.rise(one["segments"], *whole) for one in counted)
-        lost = sum(ladder.rise(one["lost_segments"], *whole) for one in counted)
-        if steps:
+        segments, lost = (ladder.rises((one[metric] for one in counted), *whole) for metric in ("segments", "lost_segments"))
+        if steps and segments is not None and lost is not None:
             yield WayUse(
                 way=way,
                 stated_bytes_per_s=rate,
@@ -149,4 +149,4 @@ def _steps(phase: Phase, series: Series) -> Iterator[tuple[int, int]]:
 
 
 def _between(series: Series, step: tuple[int, int]) -> float:
-    return ladder.rise(series, *step)
+    return ladder.known_rise(series, *step)

@@ -184,8 +184,10 @@ def _unsure(phase: Phase) -> dict[str, int]:
 def _rises(phase: Phase, observations: Observations, layer: str, subject: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for series in observations.series:
-        if (series.phase, series.layer, series.subject) == (phase.name, layer, subject) and series.value:
-            found[series.metric] = found.get(series.metric, 0) + _rise(phase, series)
+        is_asked = (series.phase, series.layer, series.subject) == (phase.name, layer, subject)
+        risen = ladder.rise(series, phase.start_ns, phase.end_ns) if is_asked else None
+        if risen is not None:
+            found[series.metric] = found.get(series.metric, 0) + round(risen)
     return found
 
 
@@ -196,13 +198,14 @@ def _is_broken(phase: Phase, observations: Observations) -> bool:
     return any(one.host in hosts for one in lacking)
 
 
-def _rise(phase: Phase, series: Series) -> int:
-    return round(ladder.rise(series, phase.start_ns, phase.end_ns))
+def _known_rise(phase: Phase, series: Series) -> int:
+    return round(ladder.known_rise(series, phase.start_ns, phase.end_ns))
 
 
 def _server_rise(phase: Phase, observations: Observations, kind: str) -> int | None:
     every = [*observations.over_time(phase.name, SERVER, directory.type_of(kind) or kind)]
-    return sum(_rise(phase, one) for one in every) if every else None
+    risen = ladder.rises(every, phase.start_ns, phase.end_ns)
+    return None if risen is None else round(risen)
 
 
 def _others(phase: Phase, observations: Observations, kind: str, known: int) -> dict[str, int]:
@@ -212,8 +215,8 @@ def _others(phase: Phase, observations: Observations, kind: str, known: int) -> 
     for one in observations.series:
         address = one.subject.partition("client:")[2]
         if (one.phase, one.layer) == (phase.name, WIRE) and address and one.value:
-            totals[address] = totals.get(address, 0) + _rise(phase, one)
-            found[address] = found.get(address, 0) + (_rise(phase, one) if one.metric == kind else 0)
+            totals[address] = totals.get(address, 0) + _known_rise(phase, one)
+            found[address] = found.get(address, 0) + (_known_rise(phase, one) if one.metric == kind else 0)
     load = max(totals, key=lambda address: totals[address], default="")
     return {address: rest for address, count in found.items() if (rest := count - known * (address == load)) > 0}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.evidence import ladder, line_ways
 from assay.frozen import dataclass
-from assay.records import Direction, Observations, Phase, Run, Rung, Server, Span, WorkSide
+from assay.records import Direction, Observations, Phase, Run, Rung, Series, Server, Span, WorkSide
 
 LAYER = "server"
 LINK_FACT = "target.server.limit_bytes_per_s"
@@ -16,6 +16,9 @@ ROUTE_FACT, KIND_FACT = "target.server.route", "target.server.route_kind"
 LINE_FACT = "target.line"
 """The paths of the lab's own line between clients and server."""
 LINE_BYTES = "line.delivered_bytes"
+PEERS_FACT = "sockets.peers."
+"""Before the name of a phase: `127.0.0.1 through lo (loopback)`, or `A_UNIX_SOCKET`."""
+A_UNIX_SOCKET = "a Unix socket"
 INSIDE_FACT = "target.server.inside."
 """Before the name of a phase: the same as the clients' own sockets tell it; `.kind` and `.space` (`own`, `apart`) after it."""
 
@@ -128,16 +131,18 @@ def flushes(phase: Phase, observations: Observations) -> float | None:
 
 def rose(phase: Phase, observations: Observations, metric: str) -> float | None:
     """By how much a counter or gauge of all parts of the server rose from arming to the last operation; None if not read."""
-    return ladder.total(each_rose(phase, observations, metric).values())
+    every = [one for one in ladder.gauges(phase, observations, LAYER, metric) if one.value]
+    return ladder.rises(every, phase.start_ns, phase.end_ns)
 
 
 def each_rose(phase: Phase, observations: Observations, metric: str) -> dict[str, float]:
-    """The same by host."""
-    found: dict[str, float] = {}
+    """The same by host, without hosts where a part was not seen."""
+    found: dict[str, list[Series]] = {}
     for one in ladder.gauges(phase, observations, LAYER, metric):
         if one.value:
-            found[one.host] = found.get(one.host, 0.0) + ladder.rise(one, phase.start_ns, phase.end_ns)
-    return found
+            found.setdefault(one.host, []).append(one)
+    each = {host: ladder.rises(every, phase.start_ns, phase.end_ns) for host, every in found.items()}
+    return {host: risen for host, risen in each.items() if risen is not None}
 
 
 def at_arming(phase: Phase, observations: Observations, metric: str) -> float | None:

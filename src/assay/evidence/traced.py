@@ -36,7 +36,7 @@ def _rise(phase: Phase, observations: Observations, what: tuple[str, str], end_n
     ]
     if not series or lost(phase, observations):
         return None
-    return sum(ladder.rise(item, phase.start_ns, end_ns) for item in series)
+    return ladder.rises(series, phase.start_ns, end_ns)
 
 
 def brought(phase: Phase, observations: Observations, own: ladder.LadderStep | None) -> ladder.LadderStep | None:

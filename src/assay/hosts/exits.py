@@ -27,6 +27,8 @@ NLMSG_ERROR = 2
 HEADERS_BYTES = 20
 """Of netlink and of its generic family."""
 
+WAIT, WAIT_AT = struct.Struct("=Q"), 24
+"""`cpu_delay_total`: how long the task was ready without a CPU (ns)."""
 IDENTITY = struct.Struct("=II")
 IDENTITY_AT = 128
 LENGTH = struct.Struct("=I")
@@ -77,6 +79,11 @@ class Exit(NamedTuple):
         """User and system time."""
         user_us, system_us, _, _ = PROCESSOR.unpack_from(self.record, PROCESSOR_AT)
         return int(user_us + system_us) * 1000
+
+    @property
+    def cpu_wait_ns(self) -> int:
+        """How long it was ready without a CPU."""
+        return int(WAIT.unpack_from(self.record, WAIT_AT)[0])
 
     @property
     def counters(self) -> dict[str, int]:

@@ -148,7 +148,10 @@ class ServerInterface:
 
     interface: str
     kind: str
-    """`loopback`, `physical` (with a device, also a virtual machine's) or `virtual` (veth, bridge, bond, tunnel)."""
+    """`loopback`, `physical` (with a device, also a virtual machine's), `virtual` (veth, bridge, bond, tunnel) or `unknown`.
+
+    `unknown`: virtual, and the address is none of this machine's namespaces that can be seen.
+    """
 
 
 def way(host: Host, address: str, pid: int | None = None, namespace: str | None = None) -> ServerInterface | None:
@@ -160,7 +163,25 @@ def way(host: Host, address: str, pid: int | None = None, namespace: str | None 
     match = re.search(r"\bdev (\S+)", _output(host, [*inside, "ip", "route", "get", address]))
     if match is None:
         return None
-    return ServerInterface(interface=match[1], kind=_kind_inside(host, inside, match[1]) if inside else kind(host, match[1]))
+    found = _kind_inside(host, inside, match[1]) if inside else kind(host, match[1])
+    leaves = found == "virtual" and not host.far and not is_here(host, address)
+    return ServerInterface(interface=match[1], kind="unknown" if leaves else found)
+
+
+def is_here(host: Host, address: str) -> bool:
+    """Return whether an address is one of this machine, in whichever of its network namespaces that has a process we see."""
+    tables = {network_of(host, pid): pid for pid in host.list("/proc") if pid.isdigit()}
+    return any(address in _own_addresses(host, pid) for name, pid in tables.items() if name)
+
+
+def _own_addresses(host: Host, pid: str) -> set[str]:
+    """Return the addresses of a process's network namespace."""
+    import ipaddress  # most ways lead through a device
+
+    local = set(re.findall(r"\|-- ([0-9.]+)\n\s+/32 host LOCAL", _text(host, f"/proc/{pid}/net/fib_trie")))
+    for line in _text(host, f"/proc/{pid}/net/if_inet6").splitlines():
+        local.add(str(ipaddress.IPv6Address(int(line.split()[0], 16))))
+    return local
 
 
 def _inside_of(pid: int | None) -> list[str]:

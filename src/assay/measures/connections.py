@@ -123,8 +123,10 @@ def restless_share(phase: Phase, observations: Observations, clients: Iterable[C
         lasted = (one.until_ns - one.first_ns) * max(1, one.workers)
         if one.cost is None or lasted <= 0:
             continue
-        every = observations.on(one.host).over_time(phase.name, "process", "run_delay_ns", f"pid:{one.pid}")
-        waited = sum(ladder.rise(series, phase.start_ns, phase.end_ns) for series in every)
+        every = [*observations.on(one.host).over_time(phase.name, "process", "run_delay_ns", f"pid:{one.pid}")]
+        waited = ladder.rises(every, phase.start_ns, phase.end_ns) if every else 0.0
+        if waited is None:
+            continue
         shares.append(min(1.0, (processor_ns(one.cost) + waited) / lasted))
     return max(shares, default=None)
 

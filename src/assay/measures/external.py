@@ -146,9 +146,8 @@ def _over_network(phase: Phase, observations: Observations, direction: Direction
     """Bytes that passed this host's interfaces in a direction, or its loopback, by whomever; None where nobody counted these."""
     nic = ladder.passed(phase, observations, Rung.CLIENT_NIC, direction)
     inside = ladder.of_host(phase, observations, "network", "loopback_bytes")
-    if inside is None or ladder.latest_sample(inside, phase.start_ns) is None or ladder.value_after(inside, phase.end_ns) is None:
-        return None
-    return (nic.raw_bytes if nic else 0.0) + ladder.rise(inside, phase.start_ns, phase.end_ns)
+    within = None if inside is None else ladder.rise(inside, phase.start_ns, phase.end_ns)
+    return None if within is None else (nic.raw_bytes if nic else 0.0) + within
 
 
 def mistaken(ratio: float, share: float) -> str:

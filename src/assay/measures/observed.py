@@ -40,9 +40,10 @@ def cpu_share(phase: Phase, observations: Observations, host: str) -> float | No
     """User and system time over all CPU time of that host while the phase's operations ran."""
     own = observations.on(host)
     rises = {
-        metric: ladder.rise(series, phase.start_ns, phase.end_ns)
+        metric: risen
         for metric in (*BUSY_METRICS, TOTAL_METRIC)
         for series in own.over_time(phase.name, "cpu", metric, ABSOLUTE)
+        if (risen := ladder.rise(series, phase.start_ns, phase.end_ns)) is not None
     }
     total = rises.get(TOTAL_METRIC)
     if not total or any(metric not in rises for metric in BUSY_METRICS):
@@ -67,8 +68,8 @@ def on_host(phase: Phase, observations: Observations, host: str, name: str) -> f
         return spent / time_ns if spent is not None and time_ns > 0 else None
     if name == "box_drops":
         lost = [_box(phase, own, metric) for metric in ("dropped", "shaper_dropped", "invalid", "output_discards")]
-        known = [ladder.rise(one, phase.start_ns, phase.end_ns) for one in lost if one is not None]
-        return sum(known) if lost[0] is not None else None
+        known = [one for one in lost if one is not None]
+        return ladder.rises(known, phase.start_ns, phase.end_ns) if lost[0] is not None else None
     series = _box(phase, own, "packets" if name == "box_packets_per_s" else "cpu_ns")
     rate = None if series is None else ladder.rate(series, phase.start_ns, phase.end_ns)
     return None if rate is None else rate * (1e9 if name == "box_packets_per_s" else 1)

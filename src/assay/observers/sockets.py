@@ -6,6 +6,7 @@ kernel walks all its buckets (3 ms for 24 GiB of memory). So where a process has
 known, they are asked again only after some seconds. `ip route get` and `ip link show` run once for each peer of a load, in
 that namespace (nsenter) where it is not the lab's.
 A connection that begins and ends between two looks is not seen. Listening sockets and unconnected datagram sockets have no peer.
+Where no socket has a peer with an address, /proc/PID/net/unix tells whether one is a connection within the machine.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ import functools
 from collections.abc import Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, Source, needs_file
-from assay.evidence.served import INSIDE_FACT
+from assay.evidence.served import A_UNIX_SOCKET, INSIDE_FACT, PEERS_FACT
 from assay.frozen import dataclass
 from assay.machine.peers import NetworkSpace, inside, peers, sockets_of, spaces, way_of
 from assay.machine.server import family
 from assay.records import Fact, FactClass, Snapshot, Subject, When
 
-WAYS = "ways"
+WAYS, UNIX = "ways", "unix"
 OWN, APART = "own", "apart"
 """Whether the sockets are in the network namespace of the lab's own observers, whose interfaces they count."""
-PEERS_FACT = "sockets.peers."
-"""Before the name of a phase: `127.0.0.1 through lo (loopback)`."""
-OUTWARD = ("physical", "virtual", "loopback")
+OUTWARD = ("physical", "unknown", "virtual", "loopback")
 """Kinds of interfaces, those that lead out of the machine first: a name server on the loopback is no peer of the load's data."""
 MOST_PEERS = 16
+TYPE, STATE, INODE, STREAM, CONNECTED = 4, 5, 6, "0001", "03"
+"""Columns of /proc/net/unix, and what they have of a connection."""
 REMEMBERED_NS, MOST_REMEMBERED = 4_000_000_000, 64
 
 
@@ -47,7 +48,16 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
         for peer in _peers(host, space)[:MOST_PEERS]:
             path = way_of(host, subject.pids, space, peer)
             found |= {} if path is None else {peer: [path.interface, path.kind, OWN if inside(host, space) is None else APART]}
-    return {WAYS: found} if found else {}
+    if found:
+        return {WAYS: found}
+    return {UNIX: True} if any(_unix(host, pid) for pid in family(host, subject.pids)) else {}
+
+
+def _unix(host: Host, pid: int) -> bool:
+    """Return whether a process has a connected stream socket of the machine's own kind."""
+    mine = set(sockets_of(host, pid))
+    rows = (line.split() for line in host.read(f"/proc/{pid}/net/unix").splitlines()[1:]) if mine else ()
+    return any(len(row) > INODE and row[TYPE] == STREAM and row[STATE] == CONNECTED and row[INODE] in mine for row in rows)
 
 
 @functools.lru_cache(maxsize=16)
@@ -78,7 +88,8 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
             if isinstance(pair, list | tuple) and len(pair) == len(("interface", "kind", OWN)) and str(pair[1]) in OUTWARD:
                 ways[str(peer)] = (str(pair[0]), str(pair[1]), str(pair[2]))
     if not ways:
-        return Evidence()
+        unix = any(one.raw.get(UNIX) is True for one in snapshots)
+        return Evidence(facts=(fact(host_name, f"{PEERS_FACT}{phase}", A_UNIX_SOCKET),) if unix else ())
     interface, kind, whose = min(ways.values(), key=lambda pair: OUTWARD.index(pair[1]))
     words = ", ".join(f"{peer} through {name} ({of})" for peer, (name, of, _) in ways.items())
     way = f"{INSIDE_FACT}{phase}"

@@ -2,7 +2,8 @@
 
 `Kbytes/sec` counts in 1,024 bytes (support/ab.c of httpd 2.4). Failed requests and answers other than 2xx overlap, so the larger
 number is the errors; both are in the number of completed requests. An answer is also called failed where it has another length
-than the first one, as pages have that change: these are no errors, and doubtful. The percentiles are whole milliseconds.
+than the first one, as pages have that change: these are no errors, and doubtful, as are empty pages. The percentiles are whole
+milliseconds.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MEAN = re.compile(r"Time per request:\s+([\d.,]{1,20}) \[ms\] \(mean\)")
 TRANSFER = re.compile(r"Transfer rate:\s+([\d.,]{1,20}) \[Kbytes/sec\] received")
 PERCENTILE = re.compile(r"\s*(50|90|95|99|100)%\s+(\d{1,12})(?: \(longest request\))?")
 NAMES = {"50": "p50", "90": "p90", "95": "p95", "99": "p99", "100": "max"}
-FAILED, OTHERS = "Failed requests", "Non-2xx responses"
+FAILED, OTHERS, CONTENT = "Failed requests", "Non-2xx responses", "HTML transferred"
 FAILURES = (FAILED, OTHERS)
 KINDS = re.compile(r"\s*\((?:Connect|Receive): .{0,80}?\bLength: (\d{1,18}), .{1,60}\)")
 """What the failed requests are, below their number."""
@@ -54,8 +55,10 @@ def _counts(found: Mapping[str, str], kinds: re.Match[str] | None) -> Iterator[p
     if FAILED not in found and OTHERS not in found:
         raise ValueError("number of failed requests")
     yield "request.errors", printed.exact(max(failed - odd, others))
-    if odd > others:  # an error page has another length, too
-        yield "request.doubtful", printed.exact(odd - others)
+    if (
+        doubtful := count - others if found.get(CONTENT) == "0 bytes" else max(0, odd - others)
+    ):  # an error page has another length
+        yield "request.doubtful", printed.exact(doubtful)
     yield "request.attempts", printed.exact(count)
 
 

@@ -1,6 +1,7 @@
 """hey: requests per second, their latency, and failures by status code.
 
-A response other than 2xx and 3xx is an error, and so is a request without a response. Latencies are those of all responses.
+A response other than 2xx and 3xx is an error, and so is a request without a response; a redirection is
+doubtful. Latencies are those of all responses.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ def _counts(rows: Sequence[str]) -> Iterator[printed.Figure]:
     yield "request.count", printed.exact(count)
     yield "request.errors", printed.exact(failed + sum(int(one[2]) for one in answers if one[1][0] not in GOOD))
     yield "request.attempts", printed.exact(count + failed)
+    if moved := sum(int(one[2]) for one in answers if one[1][0] == "3"):  # it follows them unless it is told not to
+        yield "request.doubtful", printed.exact(moved)
 
 
 PARSER = Parser(

@@ -3,7 +3,7 @@
 Latencies are milliseconds with three decimals (Redis 7.0, src/redis-benchmark.c). The rate is that of all clients together, by a
 clock of whole milliseconds: `inf` where that did not move. Up to 6.0
 the report has no latencies but a table of shares, and --csv has no head. A test that fills the list for another one
-has figures only where the test of its name did not run.
+has figures only where the test of its name did not run. Requests that the server refused are errors.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ NAMES = ("latency_mean_ns", "", "latency_p50_ns", "latency_p95_ns", "latency_p99
 
 
 BROKEN = re.compile(r"(?:Error from server|All clients disconnected|Error writing to the server|Unexpected error reply).{0,300}")
+REFUSED = re.compile(r"ERROR: (?:NOAUTH|WRONGPASS|LOADING|MISCONF|CLUSTERDOWN)\b.{0,300}")
+"""Up to 6.2 it says so at first, goes on, and counts the refusals as requests."""
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
@@ -55,7 +57,11 @@ def _figures(text: str) -> Iterator[printed.Figure]:
     found.pop("", None)
     for prepared in [test for test in found if test.endswith(PREPARED)]:
         found.setdefault(prepared.removesuffix(PREPARED), found.pop(prepared))
-    yield from ((f"{test}.{figure}", value) for test, figures in found.items() for figure, value in figures.items())
+    refused = printed.first_match(rows, REFUSED) is not None
+    for test, figures in found.items():
+        yield from ((f"{test}.{figure}", value) for figure, value in figures.items())
+        if refused:
+            yield from ((f"{test}.{figure}", figures.get("count", printed.exact(1))) for figure in ("errors", "attempts"))
 
 
 def _of_report(rows: Sequence[str]) -> dict[str, printed.ParsedNumber]:

@@ -122,6 +122,11 @@ BYTES: Mapping[str, Fraction] = {
     "MBytes": Fraction(10**6),
     "GByte": Fraction(10**9),
     "GBytes": Fraction(10**9),
+    "TByte": Fraction(10**12),
+    "TBytes": Fraction(10**12),
+    "PByte": Fraction(10**15),
+    "PBytes": Fraction(10**15),
+    "Pbytes": Fraction(10**15),
 }
 _PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 BITS: Mapping[str, Fraction] = {

@@ -149,4 +149,4 @@ from assay.records.scaling import (
     Shape,
     Use,
 )
-from assay.records.watched import FileGrowth, OpenedFile, OtherKinds, Stream, TreeAccount, Watched
+from assay.records.watched import FileGrowth, HttpAnswers, OpenedFile, OtherKinds, Stream, TreeAccount, Watched

@@ -67,13 +67,17 @@ class Meaning(StrEnum):
     """One stream among several got far less than its share."""
     CONTRADICTORY = "contradictory"
     """Readings that cannot all be true."""
+    ONE_MACHINE = "one machine"
+    """Both ends of a network are on it."""
+    FAILURES = "failures"
+    """Operations that failed, or were not answered by what they asked for."""
     DIFFERENCES = "differences"
     """What differs between two arms besides the factor."""
 
     @property
     def explains(self) -> bool:
         """Whether it says what a figure really is."""
-        limits = (Meaning.LINK_LIMIT, Meaning.QUOTA)
+        limits = (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.ONE_MACHINE, Meaning.FAILURES)
         courses = (Meaning.CARRY_OVER, Meaning.PAUSE, Meaning.UNEQUAL)
         return self not in (*limits, *courses, Meaning.CONTRADICTORY, Meaning.DIFFERENCES)
 

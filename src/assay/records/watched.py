@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from assay.frozen import dataclass
 from assay.records.evidence import Observations
 from assay.records.place import Place
@@ -57,6 +59,8 @@ class TreeAccount:
     """Of `read_bytes` what may be of further program files, whose former state is not known."""
     beside_data_read_bytes: int = 0
     """Of the doubtful ones on disks that hold data, too."""
+    cpu_wait_ns: int | None = None
+    """How long its tasks were ready without a CPU, all together; None where not every one told."""
     kinds: OtherKinds | None = None
     """What it moved that is of no file; None where nobody can tell."""
 
@@ -122,6 +126,16 @@ class Stream:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HttpAnswers:
+    """Answers of HTTP that arrived, a sample."""
+
+    statuses: Mapping[int, int]
+    """Status -> how many had it."""
+    empty: int
+    """Those without a byte behind their headers."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Watched:
     """One execution. Times are CLOCK_MONOTONIC relative to the exec; the observations name one phase, `stat.command`."""
 
@@ -158,5 +172,7 @@ class Watched:
     """Whether a process of it was seen with a connection to another machine."""
     holds_socket: bool = False
     """Whether a process of it was seen with a socket."""
+    http: HttpAnswers | None = None
+    """Answers of the server that its words name, as far as they were seen; None where nobody looked."""
     lived: tuple[Lived, ...] = ()
     """The calls that were asked for, by their starts; none where they were too short to be met."""

@@ -59,14 +59,15 @@ def on_hosts(case: TrialCase, seen: Observations, *, named: bool) -> Iterator[En
         cpu = busy.subject.partition(":")[2]
         of_cpu = {name: rise_of(case, seen, (busy.host, busy.subject), name) for name in ("total_ns", "stolen_ns", "soft_ns")}
         had = (of_cpu["total_ns"] or 0.0) - (of_cpu["stolen_ns"] or 0.0)
-        if had <= 0:
+        ran = ladder.rise(busy, case.phase.start_ns, case.phase.end_ns)
+        if had <= 0 or ran is None:
             continue
         parts = {SOFT: (of_cpu["soft_ns"] or 0.0) / had}
         for name, run in runs_on(case, seen, busy.host, cpu):
             parts[name] = parts.get(name, 0.0) + run / had
         yield EndsOfCpu(
             name=f"CPU {cpu}{f' of {busy.host}' if named else ''}",
-            busy=ladder.rise(busy, case.phase.start_ns, case.phase.end_ns) / had,
+            busy=ran / had,
             parts={name: parts[name] for name in (LOAD, SERVER, SOFT) if name in parts},
         )
 
@@ -85,7 +86,7 @@ def runs_on(case: TrialCase, seen: Observations, host: str, cpu: str) -> Iterato
         pid, _, where = rest.partition("@cpu:")
         if series.host == host and where == cpu:
             end = SERVER if kind == "server" or (pid.isdigit() and int(pid) in servers) else LOAD
-            yield end, ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
+            yield end, ladder.known_rise(series, case.phase.start_ns, case.phase.end_ns)
 
 
 def threads(case: TrialCase) -> Iterator[tuple[str, float]]:
@@ -103,6 +104,7 @@ def threads(case: TrialCase) -> Iterator[tuple[str, float]]:
 
 
 def rises(case: TrialCase, seen: Observations, client: Client, metric: str) -> list[float]:
-    """By how much a counter of a client's process rose under the clock; empty if nobody looked."""
+    """By how much a counter of a client's process rose under the clock; empty if nobody looked at both ends."""
     every: Iterator[Series] = seen.over_time(case.phase.name, "process", metric, f"pid:{client.pid}")
-    return [ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in every]
+    each = (ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in every)
+    return [one for one in each if one is not None]

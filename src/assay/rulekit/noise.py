@@ -172,9 +172,10 @@ def server_cpus(case: TrialCase) -> float | None:
     """How many CPUs the server kept busy beside the operations; None where its processes were not observed."""
     series = next(iter(case.observations.over_time(case.phase.name, "server", "run_ns")), None)
     duration = case.phase.end_ns - case.phase.start_ns
-    if series is None or len(series.at_ns) < 2 or duration <= 0:
+    if series is None or duration <= 0:
         return None
-    return ladder.rise(series, case.phase.start_ns, case.phase.end_ns) / duration
+    ran = ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
+    return None if ran is None else ran / duration
 
 
 def waiting_share(case: TrialCase) -> float:

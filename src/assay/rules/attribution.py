@@ -81,13 +81,14 @@ def baselines(case: TrialCase) -> Iterator[bool]:
 def by_group(case: TrialCase) -> Account | None:
     """Bytes of the trial's own control group on the lowest device; None where it has none, or none that counts bytes."""
     lowest = {place.devices[-1] for place in case.run.places if place.devices}
-    counts = [
-        ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
+    every = [
+        series
         for way in ways(case)
         for series in case.observations.over_time(case.phase.name, "cgroup", f"{way}_bytes")
         if f"trial-{case.run.trial.id}-" in series.subject and series.subject.partition(" device:")[2] in lowest
     ]
-    return (sum(counts), "the account of the trial's control group") if any(counts) else None
+    count = ladder.rises(every, case.phase.start_ns, case.phase.end_ns)
+    return (count, "the account of the trial's control group") if count else None
 
 
 def by_process(case: TrialCase) -> Account | None:

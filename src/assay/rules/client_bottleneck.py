@@ -9,7 +9,8 @@ The time is the thread's working time, with the drain if it is charged, less the
 - More workers than CPUs that they may run on, and waiting for a CPU for `pressure_share` of the time: the client was the limit.
 
 - The device of the file system was idle for `idle_share` of an external command's time, or `idle_direct` past the page cache.
-  The command used the CPU for as long, beyond `call_ns` for each of its calls: the device waited for the client.
+  The command used the CPU for as long, beyond `call_ns` for each of its calls, or was ready without one: the device waited for
+  the client. Its waiting is known as root, from the kernel's record of each task that ended.
 
 A claim of a layer below is bounded: a rate is at least, a latency at most the measured value. Without a claim it is a note.
 Reads from memory under tier = client-cache, and paced loads (`rate`, `schedule`, `think`), are n/a.
@@ -42,6 +43,8 @@ DIRECT = re.compile(r"\b[io]?flags?=\S*\bdirect\b|--?direct(?:=1)?(?:\s|$)")
 """How dd, sysbench and fio are told to go past the page cache."""
 HELD_SHARE = 0.01
 """Of what was written: T01's counter noise."""
+LEAST_WAIT = 0.05
+"""Less waiting for a CPU is not told."""
 TICK_NS = 10_000_000
 """/proc counts in ticks of 10 ms: a difference is uncertain by one."""
 
@@ -65,6 +68,8 @@ class CpuUse:
     cpus: float | None
     allowed: float | None
     """How many CPUs the host has, and how many of them the load may use."""
+    waited: float
+    """For which share of the time the tasks of an external command were ready without a CPU, all together; 0 if unknown."""
 
 
 def applies(case: TrialCase) -> str | None:
@@ -93,12 +98,13 @@ def check(case: TrialCase) -> Finding:
             text = f"The command computed for {measures.percent(ran)} of the time; how long the device was idle is unknown."
             return found(RULE, case, State.UNVERIFIED, text, observed=observed)
         if min(seen[1], ran) >= least_idle(case):
-            return device_waited(case, *seen, ran, observed)
+            return device_waited(case, *seen, ran, observed | {"waited_share": use.waited})
     if use.thread is None:
         statement = "CPU time of the load's threads unknown: phase too short, or no counter."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
-    if case.phase.values and use.thread >= limits["thread_share"]:
-        statement = f"The command used {use.thread:.3g} CPUs; its number of threads is unknown."
+    if case.phase.values and use.thread + use.waited >= limits["thread_share"]:
+        ready = f", and was ready without one for {measures.percent(use.waited)} of the time" if use.waited >= LEAST_WAIT else ""
+        statement = f"The command used {use.thread:.3g} CPUs{ready}; its number of threads is unknown."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if (most := most_of_one_thread(case)) is not None and most >= limits["thread_share"]:
         statement = f"A thread of the load used up to {measures.percent(most)} of a CPU: its threads were not counted apart."
@@ -123,10 +129,11 @@ def reached(use: CpuUse, case: TrialCase) -> list[str]:
         over.append(f"a thread of the load used {measures.percent(use.thread)} of the CPU time{left}")
     if ours and use.host is not None and use.host >= limits["host_share"]:
         over.append(f"the host's CPUs were {measures.percent(use.host)} busy, mostly with the load")
-    if case.phase.values and use.ran is not None and is_confined(use) and use.ran >= limits["thread_share"] * (use.allowed or 0):
+    ready = None if use.ran is None else use.ran + use.waited
+    if case.phase.values and ready is not None and is_confined(use) and ready >= limits["thread_share"] * (use.allowed or 0):
+        share = measures.percent(min(1.0, ready / (use.allowed or 1.0)))
         over.append(
-            f"the command used {measures.percent(use.ran / (use.allowed or 1.0))} of the {use.allowed:.0f} of {use.cpus:.0f} CPUs"
-            " that it may run on (CPU affinity or cpuset)"
+            f"the command used {share} of the {use.allowed:.0f} of {use.cpus:.0f} CPUs that it may run on (affinity or cpuset)"
         )
     if use.crowded and may_be_crowded(use, case):
         over.append(f"a worker waited for a CPU for {measures.percent(use.pressure or 0.0)} of the time")
@@ -134,14 +141,28 @@ def reached(use: CpuUse, case: TrialCase) -> list[str]:
 
 
 def computed(case: TrialCase) -> float | None:
-    """The share of the time in which an external command used the CPU beyond its calls; None where it is too little."""
+    """The share of the time in which an external command used the CPU beyond its calls, or was ready without one.
+
+    None where it is too little.
+    """
     spent = [cost.processor_ns(client.cost) for client in case.phase.clients if client.cost is not None]
     lasted = case.phase.end_ns - case.phase.start_ns + (case.phase.drain_ns or 0)
     of_data = case.phase.values and case.direction in (Direction.READ, Direction.WRITE)
     if not of_data or not spent or lasted < case.thresholds["idle_seconds"] * 1e9:
         return None
-    ran = min(1.0, max(0.0, sum(spent) - operations(case) * case.thresholds["call_ns"]) / lasted)
+    own = max(0.0, sum(spent) - operations(case) * case.thresholds["call_ns"]) / lasted
+    ran = min(1.0, own + waited_share(case))
     return ran if ran >= least_idle(case) else None
+
+
+def waited_share(case: TrialCase) -> float:
+    """For which share of the time an external command was ready without a CPU, all its tasks together; 0 where nobody told."""
+    lasted = case.phase.end_ns - case.phase.start_ns
+    if not case.phase.values or lasted <= 0:
+        return 0.0
+    every = [one.value[-1] for one in ladder.gauges(case.phase, case.observations, "process", ladder.READY) if one.value]
+    each = (of_process(case, client, "run_delay_ns") for client in case.phase.clients)  # an experiment asks the process itself
+    return (sum(every) if every else ladder.total(each) or 0.0) / lasted
 
 
 def least_idle(case: TrialCase) -> float:
@@ -171,13 +192,15 @@ def is_direct(case: TrialCase) -> bool:
 def device_waited(case: TrialCase, device: str, idle: float, ran: float, observed: dict[str, float | None]) -> Finding:
     """The failure: the true rate of the device lies between the measured one and that of its busy time."""
     claimed = case.claim.tier is not Tier.AS_IS or case.claim.durability is Durability.STABLE_MEDIA
-    share = measures.percent(idle)
+    share, waited = measures.percent(idle), observed["waited_share"] or 0.0
+    used = measures.percent(max(0.0, ran - waited) if waited >= LEAST_WAIT else ran)
+    ready = f" and was ready without one for {measures.percent(min(1.0, waited))}" if waited >= LEAST_WAIT else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{device} had nothing to do for {share} of the time, and the command used {measures.percent(ran)} of a CPU. "
-        "It made or copied data, and the device waited for it.",
+        f"{device} had nothing to do for {share} of the time, and the command used {used} of a CPU{ready}. "
+        f"It {'had no CPU' if waited >= LEAST_WAIT else 'made or copied data'}, and the device waited for it.",
         severity=Severity.QUALIFIES if claimed else Severity.NOTES,
         observed=observed | {"idle_share": idle, "cpu_share": ran},
         bound=held_back(case, 1 - min(idle, ran)) if claimed and min(idle, ran) < 1 else None,
@@ -275,6 +298,7 @@ def used(case: TrialCase) -> CpuUse:
         crowded=ways is not None and workers > ways,
         cpus=cpus,
         allowed=allowed,
+        waited=waited_share(case),
     )
 
 

@@ -151,8 +151,8 @@ def opened(run: Run, observations: Observations, case: ComparisonCase) -> Opened
     if counted is None or len(counted.value) < 2:
         return None
     length = phase.end_ns - phase.start_ns
-    own = ladder.rise(counted, phase.start_ns, phase.end_ns) - before(phase, counted) * length
-    return max(0.0, own), operations(phase)
+    risen = ladder.rise(counted, phase.start_ns, phase.end_ns)
+    return None if risen is None else (max(0.0, risen - before(phase, counted) * length), operations(phase))
 
 
 def bound(run: Run, observations: Observations, case: ComparisonCase) -> Opened | None:

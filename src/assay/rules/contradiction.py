@@ -222,8 +222,8 @@ def unsent(case: TrialCase, direction: Direction, requested: float) -> Iterator[
     up = [one for one in case.observations.over_time(case.phase.name, "line", "delivered_bytes") if one.subject.endswith(".up")]
     if not up or any(one.at_ns[-1] < edges[1] for one in up):  # the path was not looked at after the flush
         return
-    carried = sum(ladder.rise(one, *edges) for one in up)
-    if short(case, carried, requested):
+    carried = ladder.rises(up, *edges)
+    if carried is not None and short(case, carried, requested):
         yield f"{in_bytes(requested)} written and flushed, but path {names} carried only {in_bytes(carried)} to the server."
 
 

@@ -46,6 +46,8 @@ def check(case: TrialCase) -> Finding:
     if not keys and case.holds_target:
         statement = "No error counters of devices or file system here. Check the kernel log of that time."
         return found(RULE, case, State.UNVERIFIED, statement)
+    if unseen := [*uncounted(case)]:
+        return found(RULE, case, State.UNVERIFIED, f"Errors not counted to the end: {', '.join(unseen)}.")
     counters = f"error counters on the path to the disk: {len(keys)}" if case.holds_target else "network interfaces of this host"
     statement = f"No I/O error ({counters})."
     return found(RULE, case, State.PASS, statement, observed={"counters": float(len(keys))}, evidence=tuple(keys))
@@ -83,9 +85,17 @@ def counted_errors(case: TrialCase) -> Iterator[str]:
             yield f"{more:,} on {name(case, place)} ({counter})"
     for metric in NETWORK if case.claim.path is Path.WIRE else ():
         for series in case.observations.over_time(case.phase.name, "network", metric):
-            more = int(ladder.rise(series, case.phase.start_ns, case.phase.end_ns))
-            if more > 0:
+            risen = ladder.known_rise(series, case.phase.start_ns, case.phase.end_ns)
+            if (more := int(risen)) > 0:
                 yield f"{more:,} on {series.subject.partition(':')[2]} ({metric})"
+
+
+def uncounted(case: TrialCase) -> Iterator[str]:
+    """Counters of interfaces that were not read at both ends of the clock."""
+    for metric in NETWORK if case.claim.path is Path.WIRE else ():
+        for series in case.observations.over_time(case.phase.name, "network", metric):
+            if ladder.rise(series, case.phase.start_ns, case.phase.end_ns) is None:
+                yield f"{series.subject.partition(':')[2]} ({metric})"
 
 
 def degraded(case: TrialCase) -> Iterator[str]:

@@ -91,14 +91,12 @@ def resident(case: TrialCase) -> float | None:
 
 def entry_cache(case: TrialCase) -> tuple[float | None, float | None]:
     """Hits and tries of the server's entry cache in the clock; None of a server without one."""
+    over_time = case.observations.over_time
     hits, tries = (
-        [
-            ladder.rise(one, case.phase.start_ns, case.phase.end_ns)
-            for one in case.observations.over_time(case.phase.name, directory.LAYER, name)
-        ]
+        ladder.rises(over_time(case.phase.name, directory.LAYER, name), case.phase.start_ns, case.phase.end_ns)
         for name in ("cache_hits", "cache_tries")
     )
-    return (sum(hits), sum(tries)) if hits and tries else (None, None)
+    return (None, None) if hits is None or tries is None else (hits, tries)
 
 
 RULE = Rule(

@@ -6,6 +6,8 @@ An external tool's parser gives its failures; without that number the rule is n/
 - Failed operations above `noted_error_share` qualify; above `error_share` the figure is invalid.
 - Answers that may be none, above `noted_error_share`: unverified. ab calls answers of another length failed, caches miss keys.
 - A command that moved bytes and ended with another status than 0, and whose tool counts no failures: unverified.
+- Answers of HTTP that a load generator calls successes, by a sample of them (`assay stat` as root, no TLS): redirections
+  qualify, pages of errors invalidate, empty ones are unverified. Without a sample answers below `small_answer_bytes` are, too.
 - curl says nothing of the page of an error: its status is read from its output (-w, -v, -i), else unverified without -f.
 - Under a device or stable-media claim one failed flush invalidates: the kernel reports a failed buffered write only there, and
   only once.
@@ -19,7 +21,7 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import reports
 from assay.measures import figures
-from assay.records import Direction, EngineError, Finding, Scope, Severity, State
+from assay.records import Direction, EngineError, Finding, Meaning, Scope, Severity, State
 from assay.rulekit.applicability import workload_kind
 from assay.rulekit.findings import found, knob
 
@@ -55,14 +57,20 @@ def check(case: TrialCase) -> Finding:
     share = reports.failed_share(case.phase, case.measure.operation) if reported is None else reported
     lost, limits = unflushed(case), case.thresholds
     observed = {"error_share": share, "failed_flushes": float(lost)}
-    if share <= limits["noted_error_share"] and not lost and (odd := doubtful(case)) > limits["noted_error_share"]:
+    few = share <= limits["noted_error_share"] and not lost
+    other = by_answers(case) if few else None
+    if other is not None and other.state is State.FAIL:
+        return other
+    if few and (odd := doubtful(case)) > limits["noted_error_share"]:
         unseen = knob(case, "parse") == "observed"
         text = NO_STATUS if unseen else f"{measures.percent(odd)} of the answers may be none: {MAY_BE_NONE}."
         advice = TELL_STATUS if unseen else READ_ONE
         return found(RULE, case, State.UNVERIFIED, text, observed=observed | {"doubtful_share": odd}, advice=advice)
-    if share <= limits["noted_error_share"] and not lost:
-        few = f"{measures.percent(share)} of the operations failed" if share else "No operation failed"
-        return found(RULE, case, State.PASS, f"{few}{kinds(case)}.", observed=observed)
+    if other is not None:
+        return other
+    if few:
+        text = f"{measures.percent(share)} of the operations failed" if share else "No operation failed"
+        return found(RULE, case, State.PASS, f"{text}{kinds(case)}.", observed=observed)
     many = share > limits["error_share"]
     limit = measures.percent(limits["error_share" if many else "noted_error_share"])
     statements = [f"{measures.percent(share)} of the operations failed (limit {limit}){kinds(case)}."] if share else []
@@ -91,7 +99,49 @@ def doubtful(case: TrialCase) -> float:
     return odd / every if every else 0.0
 
 
-MAY_BE_NONE = "keys without a value, other lengths, answers cut short"
+def by_answers(case: TrialCase) -> Finding | None:
+    """What the answers of HTTP are that the tool calls successes, by those that were seen, else by their size."""
+    of, limits = case.phase.values, case.thresholds
+    seen, redirected, refused, empty = (
+        of.get(f"{case.measure.operation}.answers_{name}", 0.0) for name in ("seen", "redirected", "refused", "empty")
+    )
+    if seen < limits["least_answers"]:
+        return by_size(case)
+    status = f" (HTTP status {of.get(f'{case.measure.operation}.answers_status', 0):.0f})"
+    among = f"of {seen:.0f} answers that were seen"
+    if max(refused, redirected) / seen > limits["error_share"]:
+        many = refused >= redirected
+        what = "are pages of errors" if many else "are redirections: no page was sent"
+        return found(
+            RULE,
+            case,
+            State.FAIL,
+            f"{measures.percent(max(refused, redirected) / seen)} {among} {what}{status}. The tool counts them as successes.",
+            severity=Severity.INVALIDATES if many else Severity.QUALIFIES,
+            observed={"refused_share": refused / seen, "redirected_share": redirected / seen},
+            relabel="a figure of pages of errors" if many else "redirections counted as answers",
+            advice=f"Load the address that answers. {LOOK}",
+        )
+    if empty / seen > limits["error_share"]:
+        text = f"{measures.percent(empty / seen)} {among} are empty: whether that is what was asked for is unknown."
+        return found(RULE, case, State.UNVERIFIED, text, observed={"empty_share": empty / seen}, advice=LOOK)
+    return None
+
+
+def by_size(case: TrialCase) -> Finding | None:
+    """Answers that are as small as redirections and empty pages, where none was seen."""
+    amount, count = (case.phase.values.get(name, 0.0) for name in ("response.bytes", "request.count"))
+    each = amount / count if count else 0.0
+    if not 0 < each < case.thresholds["small_answer_bytes"]:
+        return None
+    text = (
+        f"The answers have {measures.in_bytes(each)} each, headers included: redirections and empty pages may count as successes."
+    )
+    return found(RULE, case, State.UNVERIFIED, text, observed={"answer_bytes": each}, advice=LOOK)
+
+
+MAY_BE_NONE = "keys without a value, other lengths, answers cut short, empty pages, redirections"
+LOOK = "Read one answer first (curl -i URL)."
 NO_STATUS = "curl may have received the page of an error: it ends with status 0 for that, too."
 TELL_STATUS = "Use `curl -f`, or let it print the status (-w '%{http_code}')."
 READ_ONE = "Read some answers. Fill the keys before, or let the tool accept pages that change (ab -l)."
@@ -127,6 +177,7 @@ def unflushed(case: TrialCase) -> int:
 RULE = Rule(
     id="G04",
     name="errors-hidden",
+    meaning=Meaning.FAILURES,
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="load",

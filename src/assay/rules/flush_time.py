@@ -45,6 +45,8 @@ def check(case: TrialCase) -> Finding:
     if device is None or lasted_ns <= 0:
         return found(RULE, case, State.UNVERIFIED, "Time of flush requests not counted.")
     ticks, count = (ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in device)
+    if ticks is None or count is None:
+        return found(RULE, case, State.UNVERIFIED, "Time of flush requests not counted to the end.")
     own = flushes_per_s(case) * lasted_ns / 1e9
     part = min(1.0, own / count) if count else 0.0
     share = min(1.0, ticks * TICK_NS * part / lasted_ns)

@@ -282,15 +282,14 @@ def largest(case: TrialCase, *metrics: str) -> list[tuple[str, float]]:
     for metric in metrics:
         for series in case.observations.over_time(case.phase.name, "other_processes", metric):
             command = series.subject.partition(":")[2]
-            used[command] = used.get(command, 0.0) + ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
+            used[command] = used.get(command, 0.0) + ladder.known_rise(series, case.phase.start_ns, case.phase.end_ns)
     return sorted(((command, amount) for command, amount in used.items() if command and amount > 0), key=lambda one: -one[1])
 
 
 def risen(case: TrialCase, metric: str, layer: str = "other_processes") -> float | None:
     """By how much a counter of the hosts rose between the looks that enclose the clock; None where there are no two."""
     every = [*case.observations.over_time(case.phase.name, layer, metric, ABSOLUTE)]
-    seen = [series for series in every if len(series.at_ns) > 1]
-    return sum(ladder.rise(series, case.phase.start_ns, case.phase.end_ns) for series in seen) if seen else None
+    return ladder.rises(every, case.phase.start_ns, case.phase.end_ns)
 
 
 RULE = Rule(

@@ -7,7 +7,7 @@ It compares every throttle rule on a device of the stack with the device's own I
   side. How much a throttled device could do is not known: the figure is TAINTED.
 - An option of an external command set its rate, and that rate was reached: qualified. So does a tool's own default
   (iperf3 -u: 1 Mbit/s). An offered load of a tool that measures its effect is a note.
-- A process of an external command had as many files open as it may (`ulimit -n`): qualified.
+- A process of the load had as many files open as it may (`ulimit -n`): qualified.
 - A group was stopped for less, or was at the limit of its memory: a note.
 - The limit is declared by the target, is the factor, or was not reached: pass, with the limiter named.
 - No process of the load was seen in a control group, or its groups could not be read: unverified.
@@ -181,13 +181,14 @@ def full_groups(case: TrialCase) -> Iterator[Throttle]:
 
 
 def open_files(case: TrialCase) -> Iterator[Throttle]:
-    """A process of a command that had as many files, sockets and pipes open as it may (`ulimit -n`): further ones failed."""
-    known = [
-        max((series.value[-1] for series in case.observations.over_time(case.phase.name, "process", name)), default=None)
+    """A process of the load that had as many files, sockets and pipes open as it may (`ulimit -n`): further ones failed."""
+    opened, limits = (
+        {one.subject: max(one.value) for one in case.observations.over_time(case.phase.name, "process", name) if one.value}
         for name in ("open_files", "open_files_limit")
-    ]
-    count, most = known
-    if count is None or most is None or count < most - 1:
+    )
+    both = [(opened[subject], limits[subject]) for subject in opened if subject in limits]
+    count, most = min(both, key=lambda pair: pair[1] - pair[0], default=(0.0, 2.0))
+    if count < most - 1:
         return
     yield Throttle(
         what=f"limit of {most:,.0f} open files (ulimit -n)",

@@ -37,6 +37,8 @@ def applies(case: TrialCase) -> str | None:
 def check(case: TrialCase) -> Finding:
     """The slowest wake of a state that was entered often, over the latency."""
     slept, limits = sleeps(case), case.thresholds
+    if not slept:
+        return found(RULE, case, State.UNVERIFIED, "Idle states not counted at both ends of the clock.")
     entries = sum(sleep.entries for sleep in slept)
     often = [sleep for sleep in slept if sleep.entries and sleep.entries >= limits["entered_share"] * entries]
     deepest = max(often, key=lambda sleep: sleep.wake_ns, default=None)
@@ -65,10 +67,11 @@ def sleeps(case: TrialCase) -> list[Sleep]:
     return [
         Sleep(
             name=entries.subject.partition(":")[2],
-            entries=ladder.rise(entries, phase.start_ns, phase.end_ns),
+            entries=risen,
             wake_ns=wakes.get((entries.host, entries.subject), 0.0),
         )
         for entries in seen.over_time(phase.name, "idle", "entries")
+        if (risen := ladder.rise(entries, phase.start_ns, phase.end_ns)) is not None
     ]
 
 

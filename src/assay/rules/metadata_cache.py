@@ -115,7 +115,8 @@ def inodes_seen(case: TrialCase) -> Inodes | None:
     """The count that grew most (one per host; per file system in older notebooks); None without a count."""
     start, end = case.phase.start_ns, case.phase.end_ns
     every = [*ladder.gauges(case.phase, case.observations, "memory", "inode_cache_objects")]
-    seen = [Inodes(more=ladder.rise(one, start, end), dropped=fallen(one, start, end)) for one in every]
+    each = ((ladder.rise(one, start, end), fallen(one, start, end)) for one in every)
+    seen = [Inodes(more=more, dropped=dropped) for more, dropped in each if more is not None]
     return max(seen, key=lambda one: one.more, default=None)
 
 

@@ -132,9 +132,9 @@ def cause(case: TrialCase) -> tuple[str, str]:
 
 
 def by_line(case: TrialCase, metric: str) -> float:
-    """What the lab's own line between the ends counted of this; 0 without one."""
+    """What the lab's own line between the ends counted of this; 0 without one, as it only names a cause."""
     every = case.observations.over_time(case.phase.name, "line", metric)
-    return sum(ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in every)
+    return ladder.rises(every, case.phase.start_ns, case.phase.end_ns) or 0.0
 
 
 def limited(case: TrialCase, statement: str, label: str, observed: Figures) -> Finding:

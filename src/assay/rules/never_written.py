@@ -117,7 +117,8 @@ def cancelled(case: TrialCase) -> float | None:
     images = ladder.gauges(phase, case.observations, "page_cache", "dirty_bytes", "backing")
     dirty = ladder.data_files(phase, case.observations, "dirty_bytes", ladder.at_arming) or 0.0
     dirty += ladder.at_arming(phase, images) or 0.0
-    return sum(ladder.rise(item, phase.start_ns, phase.end_ns) for item in series) - dirty if series else None
+    removed = ladder.rises(series, phase.start_ns, phase.end_ns)
+    return None if removed is None else removed - dirty
 
 
 def taken(case: TrialCase, written: float) -> Reached:

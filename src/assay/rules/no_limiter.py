@@ -55,8 +55,9 @@ def check(case: TrialCase) -> Finding:
 def busy_devices(case: TrialCase) -> Iterator[tuple[str, float]]:
     """Name and share of the clock in which each device had a request in flight."""
     for series in case.observations.over_time(case.phase.name, "block", "io_ticks"):
-        ticks = ladder.rate(series, case.phase.start_ns, case.phase.end_ns) or 0.0
-        yield series.subject.partition(":")[2], min(1.0, ticks * 1e6)
+        ticks = ladder.rate(series, case.phase.start_ns, case.phase.end_ns)
+        if ticks is not None:
+            yield series.subject.partition(":")[2], min(1.0, ticks * 1e6)
 
 
 def server_side(case: TrialCase) -> Iterator[tuple[str, float]]:
@@ -77,7 +78,7 @@ def busy(case: TrialCase, client: Client) -> float | None:
     every = case.observations.over_time(case.phase.name, "process", "run_delay_ns", f"pid:{client.pid}")
     delay = next((one for one in every if one.host == client.host), None)
     ready = 0.0 if delay is None else ladder.rise(delay, case.phase.start_ns, case.phase.end_ns)
-    return min(1.0, (cost.processor_ns(client.cost) + ready) / lasted)
+    return None if ready is None else min(1.0, (cost.processor_ns(client.cost) + ready) / lasted)
 
 
 def range_share(case: TrialCase) -> float | None:

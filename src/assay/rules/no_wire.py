@@ -9,9 +9,11 @@ Two hosts with equal boot ids are one machine. Between two machines a bond, a br
   path leaves the machine.
 - path = emulated: pass if the bytes passed the lab's own line (target `line`), invalid over the loopback or a device, else
   unverified. A line under path = wire is invalid.
-- No claim: a note if the path stays on this machine.
+- No claim: a note if the path stays on this machine; without a named server, of data and requests whose peers were seen.
 
 Without an address the rule is unverified. A machine's own address leads to `lo`, whichever interface carries it.
+An interface without a device (bond, bridge, tunnel, the end of a container) stays on the machine if the server's address is that
+of one of its network namespaces; else the rule is unverified.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.measures import in_bytes
-from assay.records import Direction, Finding, Path, Rung, Scope, Severity, State
+from assay.records import Direction, Finding, Meaning, Path, Rung, Scope, Severity, State
 from assay.rulekit.findings import Figures, found
 
 BOOT = "host.boot"
@@ -44,12 +46,22 @@ class ClientRoute:
     apart: bool | None
     """Whether the clients are in a network namespace of their own; None where that is not known."""
 
+    @property
+    def is_virtual(self) -> bool:
+        """Whether there is no device below it."""
+        return self.kind in ("virtual", "unknown")
+
 
 def applies(case: TrialCase) -> str | None:
     """Claims of a path, and whatever a server does."""
-    if case.claim.path is Path.LOCAL or (case.claim.path is None and served.server(case.run) is None):
+    if case.claim.path is Path.LOCAL or (case.claim.path is None and served.server(case.run) is None and not on_a_way(case)):
         return "no server named, and no network path claimed"
     return None
+
+
+def on_a_way(case: TrialCase) -> bool:
+    """Whether the figure is of data or requests that went somewhere, and it was seen where to."""
+    return case.direction is not None and not case.direction.of_storage and way_of(case) is not None
 
 
 def check(case: TrialCase) -> Finding:
@@ -68,10 +80,13 @@ def by_interface(case: TrialCase) -> Finding:
     if way is None:
         statement = "Interface to the server unknown. Name it in the target (server.pid_file, server.address)."
         return found(RULE, case, State.UNVERIFIED, statement)
-    if case.beyond is not None and same is None and way.kind == "virtual":
+    if case.beyond is None and way.kind == "unknown":
+        statement = f"Clients reach the server through {way.interface}, which has no device. Whether it leads out is unknown."
+        return found(RULE, case, State.UNVERIFIED, statement)
+    if case.beyond is not None and same is None and way.is_virtual:
         statement = f"Clients reach the server through {way.interface}; whether both hosts are one machine is unknown (boot ids)."
         return found(RULE, case, State.UNVERIFIED, statement)
-    crosses = way.kind == "physical" or (case.beyond is not None and way.kind == "virtual")
+    crosses = way.kind == "physical" or (case.beyond is not None and way.is_virtual)
     carried, data = passed(case, way, crosses=crosses), payload(case)
     amount = "" if carried is None else f"; {in_bytes(carried)} passed it"
     observed = {"interface": way.interface, "kind": way.kind, "passed_bytes": carried, "payload_bytes": data}
@@ -110,7 +125,7 @@ def made(case: TrialCase, line: str) -> Finding:
 def not_made(case: TrialCase) -> Finding:
     """An emulated path is claimed, and the lab made none."""
     way = way_of(case)
-    if way is None or way.kind == "virtual":
+    if way is None or way.is_virtual:
         statement = (
             "Emulated path claimed, but this lab made none: whether it kept its word is unknown. Use a target of kind line."
         )
@@ -123,8 +138,7 @@ def not_made(case: TrialCase) -> Finding:
 def over_line(case: TrialCase) -> float | None:
     """Bytes that the line delivered during the phase, both directions together; None where it was not asked."""
     every = case.observations.over_time(case.phase.name, "line", "delivered_bytes")
-    rises = [ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in every]
-    return sum(rises) if rises else None
+    return ladder.rises(every, case.phase.start_ns, case.phase.end_ns)
 
 
 def behind(way: ClientRoute) -> str:
@@ -201,7 +215,7 @@ def inside(case: TrialCase, way: ClientRoute) -> float | None:
     theirs = {name for name, *found in map(str.split, filter(None, fact.split("; "))) if pids & set(found)}
     every = (one for metric in ("rx_bytes", "tx_bytes") for one in case.observations.over_time(case.phase.name, END, metric))
     mine = (one for one in every if one.subject.partition("@")[::2] in {(name, way.interface) for name in theirs})
-    return ladder.total(ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in mine) if theirs else None
+    return ladder.rises(mine, case.phase.start_ns, case.phase.end_ns) if theirs else None
 
 
 def payload(case: TrialCase) -> float | None:
@@ -255,6 +269,7 @@ def claimed_loopback(case: TrialCase, way: str, observed: Figures) -> Finding:
 RULE = Rule(
     id="L05",
     name="no-wire",
+    meaning=Meaning.ONE_MACHINE,
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="path",

@@ -54,7 +54,7 @@ def spent_ns(case: TrialCase) -> dict[str, float]:
     spent: dict[str, float] = {}
     for series in case.observations.over_time(case.phase.name, LAYER, METRIC):
         looks = (ladder.latest_sample(series, end_ns) or 0.0) - (ladder.latest_sample(series, start_ns) or 0.0)
-        spent[series.subject] = looks if series.subject == ABSOLUTE else ladder.rise(series, start_ns, end_ns)
+        spent[series.subject] = looks if series.subject == ABSOLUTE else ladder.known_rise(series, start_ns, end_ns)
     return spent
 
 

@@ -116,7 +116,7 @@ def largest(case: TrialCase, metric: str) -> float | None:
 def risen(case: TrialCase, metric: str) -> float | None:
     """By how much a count rose between the looks that enclose the clock."""
     every = [*case.observations.over_time(case.phase.name, "placement", metric)]
-    return sum(ladder.rise(series, case.phase.start_ns, case.phase.end_ns) for series in every) if every else None
+    return ladder.rises(every, case.phase.start_ns, case.phase.end_ns)
 
 
 RULE = Rule(

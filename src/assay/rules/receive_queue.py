@@ -119,7 +119,7 @@ def train(case: TrialCase) -> int:
 def foreign_loss(case: TrialCase) -> DatagramLoss | None:
     """The counters of the namespaces: what a buffer refused, among all that came; other losses are not seen there."""
     refused, came = (rises(case, name) for name in ("udp_receive_buffer_errors", "udp_received"))
-    if not refused:
+    if not refused or not came:
         return None
     drops, received = sum(refused), sum(came)
     return DatagramLoss(sent=received + drops, lost=drops, in_buffer=drops) if received + drops else None
@@ -131,9 +131,11 @@ def spaces_of(case: TrialCase) -> Iterator[Observations]:
 
 
 def rises(case: TrialCase, metric: str) -> list[float]:
-    """The rise of a counter under the clock in each network namespace of the ends."""
+    """The rise of a counter under the clock in each network namespace of the ends; empty where one was not seen."""
     found_series = (one for seen in spaces_of(case) for one in seen.over_time(case.phase.name, LAYER, metric))
-    return [ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in found_series]
+    each = [ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in found_series]
+    known = [one for one in each if one is not None]
+    return known if len(known) == len(each) else []
 
 
 def other_queues(case: TrialCase) -> Iterator[tuple[str, float]]:

@@ -102,6 +102,22 @@ def _pattern(written: str) -> re.Pattern[str]:
     return re.compile("".join(made))
 
 
+def sampled(watched: Watched, operation: str) -> dict[str, float]:
+    """Return what was seen of the answers of a server of HTTP, beside the figures of the tool that loaded it."""
+    if watched.http is None:
+        return {}
+    kinds = watched.http.statuses
+    parts = {
+        "seen": kinds,
+        "redirected": {code: count for code, count in kinds.items() if code in range(300, 400)},
+        "refused": {code: count for code, count in kinds.items() if code >= 400},
+    }
+    found = {name: sum(part.values()) for name, part in parts.items()} | {"empty": watched.http.empty}
+    wrong = parts["refused"] or parts["redirected"]
+    told = {f"{operation}.answers_{name}": float(count) for name, count in found.items()}
+    return told | ({f"{operation}.answers_status": float(max(wrong, key=lambda code: wrong[code]))} if wrong else {})
+
+
 def small(values: Mapping[str, float], watched: Watched, found: Answers | None) -> dict[str, float]:
     """Return what was received where it is too little for a figure, but the page of an error: that is what must be judged."""
     kinds = watched.account.kinds if watched.account is not None else None

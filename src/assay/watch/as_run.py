@@ -145,6 +145,8 @@ def external(
     parts = reported.parts if reported and reported.are_observed and not in_turn(reported.parts) else ()
     beside = {**printed.open_digits(reported.resolution), **reported.timed} if reported else {}
     beside |= answered.figures(reports.RECEIVE) if answered and reports.RECEIVE in directions else {}
+    for name, way in directions.items():
+        beside |= answers.sampled(watched, name) if way is Direction.REQUEST else {}
     phase = phase_of(watched, (values | beside, directions), parts)
     run = Run(
         trial=Trial(id=1, experiment="", levels={}, replicate=1, block=1, sitting=0, position=1, seed=1),
@@ -304,6 +306,9 @@ def added(watched: Watched) -> Iterator[Series]:
     if watched.account is not None and watched.account.kinds is not None and watched.account.kinds.device_bytes:
         moved = [(watched.elapsed_ns, watched.account.kinds.device_bytes)]
         yield gauge(PROCESS, ABSOLUTE, ladder.OF_NO_FILE, "bytes", moved)
+    if watched.account is not None and watched.account.cpu_wait_ns is not None:
+        waited = [(watched.elapsed_ns, watched.account.cpu_wait_ns)]
+        yield gauge(PROCESS, ABSOLUTE, ladder.READY, "ns", waited)
     for growth in watched.grown:
         yield from of_growth(growth, watched.elapsed_ns)
     if not watched.grown:

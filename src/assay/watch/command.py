@@ -14,6 +14,7 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.catalogue import Evidence, Host, Observer, Watch, find, watching
 from assay.hosts import spawn
@@ -25,6 +26,9 @@ from assay.watch.execution import Execution, Preparation, WatchRequest, conclude
 from assay.watch.groups import Groups
 from assay.watch.relay import StreamCopy
 from assay.watch.reports import PHASE
+
+if TYPE_CHECKING:
+    from assay.watch.http import AnswerLooks
 
 __all__ = ["PHASE", "WatchRequest", "watch"]
 
@@ -224,6 +228,7 @@ def _lived(stage: Preparation, sampler: Sampler, signals: forwarded.Signals, lis
         waiting.abandon()
         raise
     life.started_utc, life.t0_ns = _utc(), waiting.go()
+    life.looks = _looks(stage.ask)
     sampler.start()
     try:
         _wait(stage, life, sampler, signals)
@@ -232,6 +237,16 @@ def _lived(stage: Preparation, sampler: Sampler, signals: forwarded.Signals, lis
     life.ended_utc = _utc()
     life.tracker.tick()
     return life
+
+
+def _looks(ask: WatchRequest) -> AnswerLooks | None:
+    """Begin to look at the answers of a server of HTTP; None where nobody asks for it, or no word names one."""
+    if not ask.http:
+        return None
+    from assay.watch import http  # few commands are clients
+
+    port = http.port_of(ask.argv)
+    return None if port is None else http.AnswerLooks(port)
 
 
 def _wait(stage: Preparation, life: Execution, sampler: Sampler, signals: forwarded.Signals) -> None:

@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.evidence.snapshots import Origin, Points, counter, gauge
@@ -41,6 +42,9 @@ from assay.watch.relay import StreamCopy
 from assay.watch.reports import PHASE
 from assay.watch.traces import TreeTracker
 
+if TYPE_CHECKING:
+    from assay.watch.http import AnswerLooks
+
 QUIET_NS = 250_000_000
 LINGER_NS = 5_000_000_000
 
@@ -63,6 +67,8 @@ class WatchRequest:
     """Whether the run is kept, to be compared with others."""
     more: tuple[str, ...] = ()
     """Observers that are asked for by name, whatever they cost."""
+    http: bool = False
+    """Whether answers of the server of HTTP that the words name are to be looked at."""
     server: Server | None = None
     """The server that the command is a client of, where it is a process of this machine."""
     pass_through: bool = True
@@ -105,6 +111,7 @@ class Execution:
     ended_ns: int = 0
     status: int | None = None
     """As wait4 gives it; None while the command runs."""
+    looks: AnswerLooks | None = None
     hurried: bool = False
     """Whether we were told to end after the command had ended."""
 
@@ -273,6 +280,7 @@ def concluded(
         lived=tracker.call_tracker.lived(life.t0_ns, life.ended_ns) if tracker.call_tracker else (),
         is_connected=tracker.is_connected,
         holds_socket=tracker.holds_socket,
+        http=life.looks.seen() if life.looks else None,
         own_cpu_ns=time.process_time_ns() - began_cpu_ns,
     )
 

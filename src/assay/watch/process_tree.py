@@ -196,6 +196,7 @@ class Recorded:
     counters: Mapping[str, int]
     cpu_ns: int
     tasks: int
+    cpu_wait_ns: int = 0
 
 
 @dataclass
@@ -315,6 +316,7 @@ class Tree:
             lost=sum(len(pids) for pids in lost.values()),
             lost_reason="; ".join(lost) or None,
             kinds=kinds,
+            cpu_wait_ns=None if recorded is None else recorded.cpu_wait_ns,
         )
 
     def _used(self) -> dict[str, int]:

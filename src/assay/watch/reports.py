@@ -121,6 +121,34 @@ COPIERS = frozenset({"dd", "hyperfine", "rsync", "scp_sftp", "tar", "time_output
 """Parsers of tools that move data rather than measure many small requests."""
 
 
+HTTP = frozenset({"ab", "hey", "k6", "wrk"})
+"""Parsers of tools that load a server of HTTP."""
+NETWORK = HTTP | frozenset(
+    {
+        "warp",
+        *("flent", "iperf2", "iperf3", "neper", "netperf", "ntttcp"),
+        *("hammerdb", "memtier", "pgbench", "redis_benchmark", "ycsb"),
+        *("ldapsearch", "ldclt", "searchrate"),
+    }
+)
+"""Parsers of tools whose figures people take for those of a network or of a server behind one."""
+
+
+def may_use_network(argv: Sequence[str]) -> bool:
+    """Return whether it is worth to look where the command's sockets lead: it calls such a tool, or names another machine."""
+    return is_of_network(argv) or names_another(argv)
+
+
+def is_of_http(argv: Sequence[str]) -> bool:
+    """Return whether the command calls a tool that loads a server of HTTP."""
+    return any(parser.name in HTTP for parser, _ in tools(argv))
+
+
+def is_of_network(argv: Sequence[str]) -> bool:
+    """Return whether the command calls a tool that measures a network or a server."""
+    return any(parser.name in NETWORK for parser, _ in tools(argv))
+
+
 def counts_sockets(argv: Sequence[str]) -> bool:
     """Return whether bytes of sockets are to be counted: not for tools that count their own requests, which the count slows."""
     return all(parser.name in COPIERS for parser, _ in tools(argv))

@@ -82,6 +82,7 @@ class TreeTracker:
     """Process -> what it opened, of which it could not be told yet whether it is of the tree."""
     _sums: dict[str, int] = field(default_factory=dict)
     _cpu_ns: int = 0
+    _cpu_wait_ns: int = 0
     _tasks: int = 0
     _since_ns: int = field(default_factory=time.monotonic_ns)
     _heard_ns: int = 0
@@ -137,7 +138,7 @@ class TreeTracker:
         """Return the sum of the tree's exit records; None where some or all could not be had."""
         if self.exits is None or self.exits.overflowed or self.broken:
             return None
-        return Recorded(counters=dict(self._sums), cpu_ns=self._cpu_ns, tasks=self._tasks)
+        return Recorded(counters=dict(self._sums), cpu_ns=self._cpu_ns, tasks=self._tasks, cpu_wait_ns=self._cpu_wait_ns)
 
     def opened_files(self) -> dict[str, bool]:
         """Return path -> written, of every regular file that was opened and still is there."""
@@ -237,6 +238,7 @@ class TreeTracker:
         for one in heard:
             if one.record and self._belongs(one.pid):
                 self._cpu_ns += one.cpu_ns
+                self._cpu_wait_ns += one.cpu_wait_ns
                 self._tasks += 1
                 found = one.counters
                 for name, value in found.items():

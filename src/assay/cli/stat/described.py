@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from assay import measures
 from assay.cli.stat.execution import JudgedExecution
-from assay.evidence import growth, rungs
-from assay.records import Direction, Verdict
+from assay.evidence import growth, rungs, served
+from assay.records import Direction, Meaning, State, Verdict
 from assay.units import Unit
 from assay.watch.as_run import place_of
-from assay.watch.reports import may_receive
+from assay.watch.reports import is_of_network, may_receive
 
 LEAST_BYTES = 4 << 20
 """Less is on no ladder: any program reads its libraries."""
@@ -24,9 +24,25 @@ LEAST_PRECISION = 0.001
 
 def described(execution: JudgedExecution) -> str:
     """Return what moved, and where it came from or went: no claim, no verdict."""
-    return (
-        "; ".join(transfers(execution)) or "; ".join(figure(execution, one) for one in execution.verdicts) or nothing(execution)
+    found = [*transfers(execution)] or [figure(execution, one) for one in execution.verdicts]
+    return "; ".join((*found, *within(execution))) if found else nothing(execution)
+
+
+def within(execution: JudgedExecution) -> Iterator[str]:
+    """Yield that what looks like a network is none, where the sockets lead to this very machine."""
+    (phase,), seen = execution.external.run.phases, execution.external.observations
+    if all(direction.of_storage for direction in phase.directions.values()):
+        return
+    stayed = (
+        one
+        for verdict in execution.verdicts
+        for one in verdict.findings
+        if one.meaning is Meaning.ONE_MACHINE and one.state is State.FAIL
     )
+    way = next((one.observed.get("interface") for one in stayed), None)
+    unix = seen.fact(f"{served.PEERS_FACT}{phase.name}") == served.A_UNIX_SOCKET and is_of_network(execution.watched.argv)
+    if way is not None or unix:
+        yield f"no network: client and server are this machine ({way or served.A_UNIX_SOCKET})"
 
 
 def nothing(execution: JudgedExecution) -> str:

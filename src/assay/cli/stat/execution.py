@@ -74,13 +74,15 @@ def once(request: Request, of: Command) -> JudgedExecution:
     if of.prepare is not None:
         prepare(of.prepare)
     own = request.knobs is not None
+    claims_path = request.claim is not None and request.claim.path is not None
     ask = command.WatchRequest(
         argv=argv,
         result_file=None if own else reports.result_file(argv),
         programs=frozenset() if own else reports.programs(argv),
         sockets=reports.counts_sockets(argv),
+        http=reports.is_of_http(argv),
         kept=request.lab is not None,
-        more=(*request.observe, *(PATHS if request.claim is not None and request.claim.path is not None else ())),
+        more=(*request.observe, *(PATHS if claims_path or reports.may_use_network(argv) else ())),
         server=request.server,
     )
     with KeptOpen() as host:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assay import catalogue, measures
 from assay.answer.wording import labels
@@ -83,7 +83,10 @@ def line(name: str, text: str) -> str:
 def verdict_lines(execution: JudgedExecution) -> Iterator[str]:
     """The worst verdict with its label and its claim, then the others, worst first; without a claim what moved."""
     if execution.state is None:
-        yield f"assay: {described(execution)}"
+        wrong = dict.fromkeys(
+            f"but {one.relabel or one.name} ({one.rule})" for verdict in execution.verdicts for one in refuting(verdict.findings)
+        )
+        yield f"assay: {'; '.join((described(execution), *wrong))}"
     elif not execution.judged:
         yield f"assay: {execution.state}: {nothing(execution)}"
     for at, verdict in enumerate(execution.judged[:3]):
@@ -271,7 +274,13 @@ def worth_saying(execution: JudgedExecution, verdict: Verdict) -> list[Finding]:
     failed = failures(verdict.findings)
     if operation_of(verdict) in execution.external.judged:
         return [*failed, *unknown(execution, verdict)]
-    return [one for one in failed if one.severity is Severity.INVALIDATES and not one.is_disturbance]
+    return refuting(failed)
+
+
+def refuting(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings by which a figure is not what it is called, whatever it is claimed to be."""
+    failed = (one for one in failures(findings) if not one.is_disturbance)
+    return [one for one in failed if one.severity is Severity.INVALIDATES or one.meaning is Meaning.FAILURES]
 
 
 def remedy(execution: JudgedExecution, finding: Finding) -> str:
