@@ -99,9 +99,7 @@ def silent(case: TrialCase, window: Window, silence: Silence) -> Finding:
     """The operations that were given up: since when, for how long, and what the kernel says of their connections."""
     share = max(0, window.to_ns - silence.from_ns) / (window.to_ns - window.from_ns)
     since = measures.with_unit(max(0, silence.from_ns - case.phase.start_ns), Unit.NANOSECONDS)
-    each = (
-        f"{silence.count:,} {case.measure.operation}" if silence.count == 1 else f"{silence.count:,} of {case.measure.operation}"
-    )
+    each = f"{silence.count:,} {case.measure.operation}{' operations' * (silence.count > 1)}"
     of = (
         ""
         if len(silence.clients) == len(case.phase.clients)
