@@ -69,7 +69,7 @@ CASES = {
 """Target, load, phase, operation, needs; a target without a path is on a far machine whose kernel drops everything."""
 FAR = """
 [hosts]
-s = {{ via = "ssh", address = "{address}" }}
+s = {{ via = "ssh", address = "{address}", engine = true }}
 [targets.t]
 host = "s"
 {target}
@@ -94,13 +94,13 @@ def events(phase, mends, machine):
 )
 def test_a_dead_path_is_in_the_rate_with_since_when(name, mends, tmp_path, far):  # noqa: F811
     target, work, phase, operation, _ = CASES[name]
-    machine, home = None, tmp_path
+    machine, serving, home = None, None, tmp_path
     if "[targets" not in target:
         fleet = far(1)
         machine, home = fleet[0], fleet.home
         machine.shape("100mbit", 200_000)
         machine.run("nft", TABLE.format())
-        machine.start("iperf3", "-s", stdout=subprocess.DEVNULL) if name == "iperf3" else None
+        serving = machine.start("iperf3", "-s", stdout=subprocess.DEVNULL) if name == "iperf3" else None
         target = FAR.format(address=machine.address, target=target.format(address=machine.address))
     rate = f"w.{operation}.bytes_per_s" if operation in ("send", "read", "write") else f"w.{operation}.ops_per_s"
     asked = {
@@ -112,6 +112,9 @@ def test_a_dead_path_is_in_the_rate_with_since_when(name, mends, tmp_path, far):
     bench = OnFleet(tmp_path, home)
     (tmp_path / "t.toml").write_text(dedent(HEAD) + target + work + events(phase, mends, machine) + measures)
     done = bench.run("run", "t.toml", "--lab", "lab", "--progress", "none")
+    if serving is not None:
+        serving.kill()
+        serving.wait()
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(bench.run("show", "1", "--lab", "lab", "--json").stdout)["verdicts"]
     figure = told["w.send.delivered_bytes_per_s" if name == "net_udp" else rate]
