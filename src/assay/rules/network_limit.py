@@ -120,7 +120,7 @@ def own_segments(case: TrialCase) -> Mapping[str, int] | None:
 
 
 def sent_again(case: TrialCase) -> float | None:
-    """The share of TCP segments lost and sent again; None if too few were sent.
+    """The share of TCP segments lost and sent again; None if too few were sent. Where most had arrived, none counts as lost (L15).
 
     Where processors are short acknowledgements come late: a segment is then sent again although its receiver has it, and says so.
     """
@@ -130,7 +130,8 @@ def sent_again(case: TrialCase) -> float | None:
     sent, again, needless = counted if own is None else own.values()
     if not sent or again is None or sent < case.thresholds["least_segments"]:
         return None
-    return max(0.0, again - (needless or 0.0)) / sent
+    most_had_arrived = (needless or 0.0) >= case.thresholds["needless_share"] * again
+    return 0.0 if most_had_arrived else max(0.0, again - (needless or 0.0)) / sent
 
 
 def cause(case: TrialCase) -> tuple[str, str]:
