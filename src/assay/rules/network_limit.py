@@ -120,7 +120,7 @@ def own_segments(case: TrialCase) -> Mapping[str, int] | None:
 
 
 def sent_again(case: TrialCase) -> float | None:
-    """The share of TCP segments lost and sent again; None if too few were sent. Where most had arrived, none counts as lost (L15).
+    """The share of TCP segments lost and sent again; None if too few were sent, 0 where most had arrived (L15).
 
     Where processors are short acknowledgements come late: a segment is then sent again although its receiver has it, and says so.
     """
