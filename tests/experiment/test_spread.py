@@ -55,6 +55,28 @@ def test_a_plan_says_where_the_load_comes_from_and_nothing_of_local_alone() -> N
     assert plan.plan(read.parse(text, "x.toml")).notes == ()
 
 
+DIRECTORY = """
+title = "t"
+question = "q"
+hosts.s = {{ via = "ssh", address = "filer"{engine} }}
+targets.d = {{ kind = "{kind}", host = "s"{more} }}
+workloads.w = {{ kind = "ldap_load", population = 9 }}
+measures."w.search.ops_per_s" = {{}}
+"""
+
+
+def test_entries_that_are_made_on_a_host_without_an_engine_are_refused() -> None:
+    cases = (
+        ("ldap_openldap", "", "", True),
+        ("ldap_openldap", ", engine = true", "", False),
+        ("ldap_openldap", "", ', ldif = "/x.ldif"', False),
+        ("ldap_existing", "", ', url = "ldap://filer", base = "dc=x"', False),
+    )
+    asked = [read.parse(DIRECTORY.format(kind=kind, engine=engine, more=more), "x.toml") for kind, engine, more, _ in cases]
+    assert [bool(spread.without_engine(one)) for one in asked] == [wanted for *_, wanted in cases]
+    assert "host s gets no engine" in spread.without_engine(asked[0])[0]
+
+
 def test_fewer_clients_than_load_hosts_at_any_level_are_refused() -> None:
     (refused,) = few(experiment("[15, 30]"))
     assert refused.startswith("workload spool: found 15 clients on 30 load hosts; expected at least 30 clients")

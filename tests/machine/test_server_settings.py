@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 from assay.evidence import guarantees
 from assay.hosts.local import Local
@@ -12,6 +13,9 @@ from stage.rows import each
 
 def fact(key, value):
     return Fact(host="s", when=When.BEFORE, key=key, value=value, fact_class=FactClass.PERFORMANCE)
+
+
+MONGOD = "storage:\n  dbPath: /x\n  journal:\n    enabled: {}\nnet:\n  port: 27017\n"
 
 
 @each(
@@ -30,6 +34,13 @@ def fact(key, value):
     ("--configfile={room}/smb.conf", {"smb.conf": "[global]\n  strict sync = no\n"}, {}, "strict sync = no"),
     ("--cache unsafe --sync=no", {}, {}, None),
     ("-D {room}", {"postgresql.conf": "fsync = on\n", "postgresql.auto.conf": "fsync = 'off'\n"}, {}, "fsync = off"),
+    ("-Dzookeeper.forceSync=no -cp x Main", {}, {}, "forceSync = no"),
+    ("--config {room}/mongod.conf", {"mongod.conf": MONGOD.format("false")}, {}, "storage_journal_enabled = false"),
+    ("--config {room}/mongod.conf", {"mongod.conf": MONGOD.format("true")}, {}, None),
+    ("{room}/zoo.cfg", {"zoo.cfg": "dataDir=/x\nforceSync=no\n"}, {}, "forceSync = no"),
+    ("config/server.properties", {"config/server.properties": "log.dirs=/x\ndurability=async\n"}, {}, "durability = async"),
+    ("-Epath.conf={room}", {"elasticsearch.yml": "index:\n  translog:\n    durability: async\n"}, {}, "durability = async"),
+    ("-Epath.conf={room}", {"elasticsearch.yml": "index.translog.durability: request\n"}, {}, None),
     ("", {}, {"LD_PRELOAD": "libeatmydata.so"}, "LD_PRELOAD = libeatmydata.so"),
 )
 def test_a_setting_that_denies_durability_is_read_from_what_runs(tmp_path, argv, files, environment, denied):
@@ -39,13 +50,63 @@ def test_a_setting_that_denies_durability_is_read_from_what_runs(tmp_path, argv,
     command = [sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"]
     pid_file = tmp_path / "pid"
     words = argv.format(room=tmp_path).split() if "{room}" in argv else argv.split()
-    with subprocess.Popen([*command, *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+    with subprocess.Popen(
+        [*command, *words], env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as server:
         try:
             server.stdout.readline()
             pid_file.write_text(str(server.pid))
             found = server_settings.facts(Local(), Server(nodes=(ServerNode(host="local", pid_file=str(pid_file)),)))
         finally:
             server.kill()
+    told = guarantees.denied_at_answers(Observations(facts=tuple(fact(f"target.{key}", value) for key, value in found)))
+    assert (told or "").partition(":")[0] == (denied or "")
+
+
+@each(
+    "title files environment denied",
+    (
+        "mysqld --port=3307",
+        {"etc/my.cnf": "[mysqld]\ninnodb_flush_log_at_trx_commit = 2\n"},
+        {},
+        "innodb_flush_log_at_trx_commit = 2",
+    ),
+    ("mysqld", {"etc/mysql/conf.d/x.cnf": "[mysqld]\nsync_binlog=0\n"}, {}, "sync_binlog = 0"),
+    ("mysqld --no-defaults", {"etc/my.cnf": "[mysqld]\nsync_binlog=0\n"}, {}, None),
+    ("mysqld --sync-binlog=1", {"etc/my.cnf": "[mysqld]\nsync-binlog=0\n"}, {}, None),
+    (
+        "redis-server 127.0.0.1:6400",
+        {"etc/redis/a.conf": "port 6400\nappendonly yes\nappendfsync everysec\n"},
+        {},
+        "appendfsync = everysec",
+    ),
+    ("redis-server 127.0.0.1:6400", {"etc/redis/a.conf": "port 6400\nappendonly yes\nappendfsync always\n"}, {}, None),
+    ("redis-server 127.0.0.1:6400", {"etc/redis/a.conf": "port 6400\n"}, {}, "appendonly = no"),
+    ("redis-server 127.0.0.1:6400", {"etc/redis/a.conf": "port 6379\nappendonly no\n"}, {}, None),
+    ("etcd", {}, {"ETCD_UNSAFE_NO_FSYNC": "true"}, "UNSAFE_NO_FSYNC = true"),
+    ("slapd -h ldap:///", {"etc/ldap/slapd.conf": "database mdb\ndbnosync\n"}, {}, "dbnosync = on"),
+    ("slapd -f /other.conf", {"etc/ldap/slapd.conf": "dbnosync\n"}, {}, None),
+)
+def test_the_usual_places_count_where_a_command_line_names_none(tmp_path, title, files, environment, denied):
+    texts = {
+        "pid": "9",
+        "proc/9/cmdline": title.replace(" ", "\0") if "redis" not in title else title,
+        "proc/9/environ": "\0".join(f"{name}={value}" for name, value in environment.items()),
+        **{f"proc/9/root/{path}": text for path, text in files.items()},
+    }
+    for path, text in texts.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+
+    class Recorded(Local):
+        """Paths in commands are below its root, too."""
+
+        def run(self, argv, **more):
+            done = Local().run([f"{tmp_path}{one}" if one.startswith("/proc") else one for one in argv], **more)
+            return replace(done, stdout=done.stdout.replace(str(tmp_path), ""))
+
+    host = Recorded(name="local", root=tmp_path)
+    found = server_settings.facts(host, Server(nodes=(ServerNode(host="local", pid_file="/pid"),)))
     told = guarantees.denied_at_answers(Observations(facts=tuple(fact(f"target.{key}", value) for key, value in found)))
     assert (told or "").partition(":")[0] == (denied or "")
 

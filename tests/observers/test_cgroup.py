@@ -8,7 +8,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.machine.group_mounts import group_mounts
 from assay.observers.cgroup import OBSERVER, ROOT, bytes_by_device
-from assay.records import Edge, Subject
+from assay.records import Edge, ServerNode, Subject
 from stage.observer_looks import bumped, look, recorded, replayed, the_series
 from stage.real_groups import real_group
 from stage.rows import each
@@ -64,6 +64,51 @@ def test_a_group_and_all_above_it_are_found_where_they_are_mounted(tmp_path, hos
     own = OBSERVER.read(looked, Subject(pids=(7,)))["own"]
     lines = {name: [*group_mounts(looked)[name].lineage(path)] for name, (path,) in own.items()}
     assert (lines.get("cpu"), lines.get("blkio")) == (cpu, blkio)
+
+
+SLICE = "/system.slice/slapd.service"
+SCOPE = "/system.slice/docker-7d0e.scope"
+V2, V1 = (
+    ("cgroup2 /sys/fs/cgroup rw /",),
+    ("cgroup /sys/fs/cgroup/cpu,cpuacct rw,cpu,cpuacct /", "cgroup2 /sys/fs/cgroup/unified rw /"),
+)
+SEEN = "nr_throttled 61\nthrottled_usec 5600000\n"
+OF_SERVERS = (
+    ("a unit, version 2", V2, f"0::{SLICE}", f"/sys/fs/cgroup{SLICE}"),
+    ("a slice with a quota above the unit", V2, f"0::{SLICE}", "/sys/fs/cgroup/system.slice"),
+    ("a unit, version 1 beside 2", V1, f"4:cpu,cpuacct:{SLICE}\n0::{SLICE}", f"/sys/fs/cgroup/cpu,cpuacct{SLICE}"),
+    ("docker, from its host", V2, f"0::{SCOPE}", f"/sys/fs/cgroup{SCOPE}"),
+    ("kubernetes", V2, "0::/kubepods.slice/pod1.slice/cri-9.scope", "/sys/fs/cgroup/kubepods.slice/pod1.slice"),
+    ("docker on version 1", V1, "4:cpu,cpuacct:/docker/77\n0::/docker/77", "/sys/fs/cgroup/cpu,cpuacct/docker/77"),
+    ("Assay and the server in one container", V2, "0::/", "/sys/fs/cgroup"),
+    ("the server in another container than Assay", V2, "0::/../docker-9.scope", None),
+    ("the same where the mount begins with the container", ("cgroup2 /sys/fs/cgroup rw /docker/77",), "0::/docker/88", None),
+)
+
+
+def test_the_quota_of_a_server_is_found_or_said_to_be_out_of_sight(tmp_path):
+    failures = []
+    for number, (words, mounts, membership, stopped) in enumerate(OF_SERVERS):
+        root = tmp_path / str(number)
+        (root / "proc/self").mkdir(parents=True)
+        for pid, text in ((7, "4:cpu,cpuacct:/\n0::/\n"), (8, f"{membership}\n")):
+            (root / f"proc/{pid}").mkdir()
+            (root / f"proc/{pid}/cgroup").write_text(text)
+        rows = (row.split() for row in mounts)
+        (root / "proc/self/mountinfo").write_text(
+            "".join(f"1 0 0:3 {begins} {at} {how} - {kind} none {how}\n" for kind, at, how, begins in rows)
+        )
+        (root / "pid").write_text("8")
+        if stopped:
+            (root / stopped[1:]).mkdir(parents=True)
+            (root / stopped[1:] / "cpu.stat").write_text(SEEN)
+        subject = Subject(pids=(7,), server=(ServerNode(pid_file="/pid"),))
+        looks = [look(OBSERVER, Local(name="h", root=root), subject, edge, at) for at, edge in enumerate((Edge.ARMED, Edge.LAST))]
+        evidence = OBSERVER.parse("h", "p", looks, subject)
+        found = [one for one in evidence.series if one.metric == "nr_throttled" and list(one.value) == [0, 0]]
+        hidden = "server's process 8" in evidence.missing.get("cgroup.nr_throttled", "")
+        failures += [words] if (bool(found), hidden) != (stopped is not None, stopped is None) else []
+    assert not failures
 
 
 @each("pids unknown", ((4242,), False), ((), True), ((1,), True))

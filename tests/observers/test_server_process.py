@@ -152,6 +152,15 @@ def test_time_of_what_ended_between_two_looks_is_kept():
     assert {name: found for name, (found, _) in rows.items()} == {name: wanted for name, (_, wanted) in rows.items()}
 
 
+def test_init_waits_for_the_orphans_of_a_server_that_has_no_parent_in_its_container(tmp_path):
+    for pid in (1, 8, 9):
+        (tmp_path / f"proc/{pid}").mkdir(parents=True)
+        (tmp_path / f"proc/{pid}/stat").write_text(f"{pid} (x) S 0 0 0\n")
+    (tmp_path / "pid").write_text("8")
+    host = Local(name="h", root=tmp_path)
+    assert OBSERVER.read(host, Subject(server=(ServerNode(pid_file="/pid"),)))["ancestors"] == [1]
+
+
 def in_group(pid, group, used, members):
     """A process in a control group with this account, and who else is in it."""
     file = f"/sys/fs/cgroup/cpuacct{group}/cpuacct.usage"

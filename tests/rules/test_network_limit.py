@@ -43,6 +43,12 @@ def own_ends(**tcp):
     return RULE.check(case)
 
 
+def test_segments_that_had_arrived_are_no_loss():
+    """Ruler: two ways of unlike length, 415 sent again, 353 of them reported as duplicates, no queue full."""
+    assert own_ends(segments_out=37_054, retransmits=415, dsacks=353).state is State.PASS
+    assert own_ends(segments_out=37_054, retransmits=415, dsacks=100).state is State.FAIL
+
+
 def of_line(*, lost, dropped, **more):
     """Retransmissions through a path of the lab that counts what it lost and what its queue dropped."""
     gauges = [

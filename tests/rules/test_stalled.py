@@ -24,7 +24,7 @@ def connection(ended="interrupted", **tcp):
 
 def dead(last_s=LAST_S, count=300, waited_s=10.0, net=None, others=(), **made):
     """A client whose last operation of `count` ended at `last_s` of 8 s, and whose next one was given up after `waited_s`."""
-    case = case_of(Made(count=count, record_bytes=1000, seconds=last_s, figure="ops_per_s", **made), "W12")
+    case = case_of(Made(**{"count": count, "record_bytes": 1000, "seconds": last_s, "figure": "ops_per_s", **made}), "W12")
     (client,) = case.phase.clients
     left = Unfinished(
         count=1, from_ns=round(last_s * SECOND), waited_ns=round(waited_s * SECOND), longest_ns=round(waited_s * SECOND)
@@ -141,6 +141,12 @@ def test_states():
                 {"silent_share": 5 / 8},
             ),
         ),
+        (
+            "a pause that was given up is at least so long",
+            RULE.check(replace(dead(figure="longest_pause_ns"), value=5e9)),
+            *(FAIL, QUALIFIES, low(5e9)),
+        ),
+        ("a pause that ended was measured", RULE.check(replace(stuck(figure="longest_pause_ns"), value=5e9)), NOTES, UNBOUNDED),
         ("its latency was measured", RULE.check(stuck(figure="latency_max_ns")), FAIL, NOTES, UNBOUNDED),
         ("all are as slow as that", RULE.check(stuck(others=2, busy_s=90.0)), UNVERIFIED),
         (

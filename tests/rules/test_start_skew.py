@@ -13,6 +13,7 @@ from assay.records import Claim, DrillEnd, Durability, HostClock, PhaseHost, Rol
 from assay.rules.start_skew import RULE
 from audit.case_builder import Made, case_of
 from stage.said import FAIL, INVALIDATES, NOT_ASKED, PASS, QUALIFIES, UNBOUNDED, high, hold, low
+from test_outages import noted
 
 
 def judged(starts, ends):
@@ -47,7 +48,20 @@ def test_clients_that_get_unequally_much_done_are_a_note():
     uneven = of(1000, 100, 1000)
     assert (uneven.state, uneven.severity, uneven.bound) == (State.FAIL, Severity.NOTES, None)
     assert uneven.observed["fairness"] == pytest.approx(2100**2 / (3 * 2_010_000))
-    assert "10 %" in uneven.statement
+    assert "client 1 on local did 10 % of the fastest (" in uneven.statement
+
+
+def test_a_client_that_is_slow_later_is_named_with_since_when():
+    one = case_of(Made(starts=(0.0, 0.0), ends=(10.0, 10.0), operation="read"), "W04")
+    counts = (1000, 200)
+    clients = tuple(
+        replace(client, operations=tuple(replace(total, count=count) for total in client.operations))
+        for client, count in zip(one.phase.clients, counts, strict=True)
+    )
+    courses = (noted(100, subject="client:0"), noted(50, away=[(4, 10)], subject="client:1"))
+    seen = replace(one.observations, series=tuple(course for each in courses for course in each))
+    found = RULE.check(replace(one, phase=replace(one.phase, clients=clients), observations=seen))
+    assert found.detail == "client 1 on local did 20 % of the fastest, since 4.0 s"
 
 
 def test_apart_qualifies_with_both_rates_as_bound():
@@ -151,6 +165,10 @@ def test_states():
             low(math.ceil(0.792 * 256)),
             high(math.ceil(0.992 * 256)),
         ),
-        "the last to start is named with its host",
-        (on_hosts((0.0, 2.0, 0.1), (10.0, 12.0, 10.0), ("c.1", "c.2", "c.1"), {"c.1": 1000, "c.2": 1000}), FAIL, QUALIFIES),
+        "the last to start is named with its host, and the last to end",
+        (
+            on_hosts((0.0, 2.0, 0.1), (10.0, 12.0, 10.0), ("c.1", "c.2", "c.1"), {"c.1": 1000, "c.2": 1000}),
+            *(FAIL, QUALIFIES, "Last to start: client 1 on c.2, 2 s after the first."),
+        ),
+        (judged((0.0, 0.0), (10.0, 14.0)), FAIL, "Last to end: client 1 on local, 4 s after the first."),
     )

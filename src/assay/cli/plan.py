@@ -72,7 +72,7 @@ def plan(file: Path, lab: Path, json_to: str | None, hosts: Sequence[str] = ()) 
     experiment = readdressed(experiment_of(file, lab), hosts)
     host = Local()
     preview = preview_of(experiment, host, history(lab, experiment))
-    few = spread.too_few_clients(experiment, preview.plan.trials)
+    few = (*spread.too_few_clients(experiment, preview.plan.trials), *spread.without_engine(experiment))
     preview = replace(preview, obstacles=(*few, *map(str, here(experiment, host, lab))))
     deliver(json_to, "plan", lambda: to_plain(preview), lambda: text(experiment, preview))
     return UsageError.exit_status if preview.obstacles else 0

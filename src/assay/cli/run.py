@@ -23,7 +23,7 @@ from assay.experiment import outlook
 from assay.experiment import plan as planning
 from assay.experiment import read as reading
 from assay.experiment.named_hosts import readdressed
-from assay.experiment.spread import too_few_clients
+from assay.experiment.spread import too_few_clients, without_engine
 from assay.hosts.local import Local
 from assay.hosts.mount_namespaces import enter_own
 from assay.laboratory.campaign import Campaign, conduct
@@ -84,7 +84,7 @@ def run(request: Request) -> int:
 def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: bool) -> int:
     """Conduct what is left of the schedule, conclude and show it; the exit status, which is 1 where a trial did not finish."""
     schedule = planning.plan(experiment)
-    refuse(too_few_clients(experiment, schedule.trials))
+    refuse((*too_few_clients(experiment, schedule.trials), *without_engine(experiment)))
     clean_quietly(Local())
     with opened(request.lab, experiment, schedule, text, fresh=fresh) as store:
         try:

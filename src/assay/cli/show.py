@@ -22,10 +22,12 @@ from assay.measures.outages import Outage, outages
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
-from assay.records import Experiment, Finding, Judged, Observations, Outcome, Phase, Run, State, Verdict, sides
+from assay.records import Experiment, Finding, Judged, Observations, Outcome, Phase, Run, State, Verdict, When, sides
 from assay.terminal.output import Row, deliver, say, table
 from assay.units import Unit
 
+MOUNTED, FILESYSTEM = ".clients.mount", ".clients.filesystem"
+"""Facts of a target whose clients mount it."""
 MOST_NAMED = 20
 """Of many runs so many are named where the one that was asked for is not there."""
 
@@ -137,6 +139,7 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str], see
         tables.reasons(judged.verdicts.values()),
         unverified(findings),
         phase_table(run.phases),
+        mounts(seen),
         ladder_of_operations(run, seen),
         table(coherence.HEAD, [Row(cells=cells) for cells in steps], coherence.NUMBERS)
         if (steps := coherence.rows(run, seen))
@@ -149,6 +152,17 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str], see
         own_cost(run.phases),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def mounts(seen: Observations) -> str:
+    """The options with which the clients' mounts were in force, by target and host, as /proc/mounts has them."""
+    known = {(one.host, one.key): one.value for one in seen.facts if one.when is When.BEFORE and one.key.endswith(MOUNTED)}
+    kinds = {(one.host, one.key): one.value for one in seen.facts if one.key.endswith(FILESYSTEM)}
+    lines = {
+        f"    {kinds.get((host, key.removesuffix(MOUNTED) + FILESYSTEM), 'unknown')}: {value}": None
+        for (host, key), value in known.items()
+    }
+    return "\n".join(("mounts of the clients:", *lines)) if lines else ""
 
 
 def lines_of_cuts(cuts: Mapping[str, tuple[Outage, ...]]) -> list[str]:

@@ -21,7 +21,9 @@ AT_ANSWERS: Mapping[str, tuple[str, str]] = {
     "flush": ("ignored", IGNORED),
     "sync": (f"{OFF}|async", UNFLUSHED),  # ZFS: sync=disabled
     **dict.fromkeys(("fsync", "synchronouscommit", "walsync", "ensuredurability", "barrier", "barriers"), (OFF, UNFLUSHED)),
-    **dict.fromkeys(("chunkserverfsync", "hddfsyncbeforeclose", "appendonly"), (OFF, UNFLUSHED)),
+    **dict.fromkeys(
+        ("chunkserverfsync", "hddfsyncbeforeclose", "appendonly", "forcesync", "storagejournalenabled"), (OFF, UNFLUSHED)
+    ),
     **dict.fromkeys(("nsslapddbdurabletransaction", "nsslapddbdurabletransactions"), (OFF, UNFLUSHED)),
     "synchronous": ("off|0", UNFLUSHED),
     "journalmode": ("off|memory", UNFLUSHED),

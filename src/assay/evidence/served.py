@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay.evidence import ladder, line_ways
 from assay.frozen import dataclass
 from assay.records import Direction, Observations, Phase, Run, Rung, Series, Server, Span, WorkSide
@@ -148,3 +150,19 @@ def each_rose(phase: Phase, observations: Observations, metric: str) -> dict[str
 def at_arming(phase: Phase, observations: Observations, metric: str) -> float | None:
     """A gauge of the server just before the clock started."""
     return ladder.at_arming(phase, ladder.gauges(phase, observations, LAYER, metric))
+
+
+def each_passed(phase: Phase, observations: Observations) -> dict[str, float]:
+    """Bytes that passed the interfaces of each host of the server, both directions together."""
+    found: dict[str, float] = {}
+    for way in (Direction.READ, Direction.WRITE):
+        for one in observations.rung(phase.name, Rung.SERVER_NIC, way, Span.CLOCK):
+            if one.bytes is not None:
+                found[one.host] = found.get(one.host, 0.0) + one.bytes
+    return found
+
+
+def each_over_time(phase: Phase, observations: Observations) -> dict[str, Sequence[tuple[int, float]]]:
+    """CPU time of the server on each host at each look: what shows since when one of them did less."""
+    series = (one for one in observations.over_time(phase.name, LAYER, "run_ns") if len(one.at_ns) > 1)
+    return {one.host: list(zip(one.at_ns, one.value, strict=True)) for one in series}

@@ -46,6 +46,21 @@ def too_few_clients(experiment: Experiment, trials: Iterable[Trial]) -> tuple[st
     return tuple(found)
 
 
+MADE_THERE = "template"
+"""The knob of a target whose entries the engine makes on its host."""
+
+
+def without_engine(experiment: Experiment) -> tuple[str, ...]:
+    """Return the targets whose data an engine makes on a host that gets none, as reasons to refuse a run."""
+    engines = {host.name for host in experiment.hosts if host.engine} | {LOCAL}
+    return tuple(
+        f"target {one.name}: host {one.host} gets no engine, which makes the entries there. Set `engine = true` in its table of "
+        "[hosts], or name a file of entries (`ldif`)."
+        for one in experiment.used_targets()
+        if one.host not in engines and one.knobs.get(MADE_THERE) and not one.knobs.get("ldif")
+    )
+
+
 def notes(experiment: Experiment, trials: Iterable[Trial]) -> Iterator[PlanNote]:
     """Yield where the load comes from, and what is not known before the hosts are reached; nothing of `local` alone."""
     far = [name for name in taking_part(experiment) if name != LOCAL]

@@ -106,10 +106,10 @@ def trial_runner(experiment: Experiment, host: Local, directory: Path | None = N
             experiment=experiment,
             host=host,
             ledger=ledger,
-            scratch="" if directory is None else scratch(host, ledger, directory.resolve()),
+            scratch="" if directory is None else scratch(host, ledger, directory.resolve(), experiment),
             engine=str(engine_path()),
             observers=observers,
-            far=_stations(far, ledger, observers),
+            far=_stations(far, ledger, observers, experiment),
         )
         try:
             runner.install()
@@ -136,21 +136,23 @@ def _reached(experiment: Experiment, ledger: Ledger) -> Iterator[Mapping[str, Ho
             ledger.unwind(last={name for spec in experiment.used_targets() for name in spread.of_target(experiment, spec)})
 
 
-def _stations(far: Mapping[str, Host], ledger: Ledger, observers: tuple[Observer, ...]) -> dict[str, Station]:
+def _stations(
+    far: Mapping[str, Host], ledger: Ledger, observers: tuple[Observer, ...], experiment: Experiment
+) -> dict[str, Station]:
     """Every far host with what the lab needs there. Raises AssayError with the reasons of all hosts that cannot have it."""
 
     def station(host: Host) -> Station:
         undo = ledger.on(host)
-        path = "" if catalogue.system_of(host) == catalogue.SNMP else scratch(host, undo, FAR_SCRATCH)
+        path = "" if catalogue.system_of(host) == catalogue.SNMP else scratch(host, undo, FAR_SCRATCH, experiment)
         return Station(host=host, undo=undo, scratch=path, engine=ENGINE, observers=observers)
 
     return all_of(each(far, station))
 
 
-def scratch(host: Host, undo: Undo, directory: Path) -> str:
-    """Make the private, marked directory."""
+def scratch(host: Host, undo: Undo, directory: Path, experiment: Experiment) -> str:
+    """Make the private, marked directory of an experiment, which is named in the ledger."""
     path = str(directory / ownership.fresh_name())
-    ownership.make_directory(host, undo, path, secrets.token_hex(8))
+    ownership.make_directory(host, undo, path, secrets.token_hex(8), of=f"the run of {experiment.title!r}")
     return path
 
 

@@ -87,8 +87,14 @@ class FileSoftware:
         host, plan, point, instance.data
     )
     """Prove the mount at a point and return what an fsync through it does; raises TrialError. Default: the data are files."""
+    keeps_files: bool = True
+    """Whether each file is in the server's data under its own name; else it is compared through the mount."""
     mounts: bool = True
     """Whether its clients mount it; otherwise no FUSE is needed, and there is nothing to unmount."""
+
+
+DATA = "data"
+"""In the details of an endpoint: where the server keeps files under their own names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,13 +269,14 @@ def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, c
     made = mounted.begin(
         host, setting.undo, plan, directory, instance.load, lambda found: software.proof(host, instance, plan, found)
     )
-    return Endpoint(kind=EndpointKind.DIRECTORY, address=point, details={**mounted.kept(made), **reached(instance)})
+    more = {name: value for name, value in reached(instance).items() if software.keeps_files or name != DATA}
+    return Endpoint(kind=EndpointKind.DIRECTORY, address=point, details={**mounted.kept(made), **more})
 
 
 def reached(instance: FileInstance) -> dict[str, Value]:
     """What a client's own program needs to reach the server, and where the server keeps what it is given."""
     programs = {name: instance.knobs[name] for name in PROGRAMS if instance.knobs.get(name)}
-    return {**programs, "server.address": instance.address, "data": instance.data, "instance": instance.directory}
+    return {**programs, "server.address": instance.address, DATA: instance.data, "instance": instance.directory}
 
 
 def client_programs(knobs: Mapping[str, Value]) -> tuple[str, ...]:

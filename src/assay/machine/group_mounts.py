@@ -36,7 +36,8 @@ class GroupMount:
 
     def directory(self, group: str) -> str | None:
         """Return the directory of a group; None where it is outside of what is mounted."""
-        below = posixpath.relpath(group, self.begins) if group.startswith("/") else ".."
+        inside = group.startswith("/") and ".." not in group.split("/")  # of another container it is `/../NAME`
+        below = posixpath.relpath(group, self.begins) if inside else ".."
         return None if below.startswith("..") else posixpath.normpath(f"{self.point}/{below}")
 
     def lineage(self, directory: str) -> Iterator[str]:

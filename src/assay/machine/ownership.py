@@ -34,8 +34,8 @@ def fresh_name() -> str:
     return PREFIX + secrets.token_hex(6)
 
 
-def make_directory(host: Host, undo: Undo, path: str, marker: str) -> None:
-    """Create a marked directory, after its ledger entry; do nothing if it exists and is ours.
+def make_directory(host: Host, undo: Undo, path: str, marker: str, *, of: str = "") -> None:
+    """Create a marked directory, after its ledger entry; do nothing if it exists and is ours. `of` says whose it is.
 
     Raises RefusedError if the path exists and is not ours, TrialError if it cannot be created.
     """
@@ -43,7 +43,7 @@ def make_directory(host: Host, undo: Undo, path: str, marker: str) -> None:
         if not is_ours(host, path, marker):
             raise RefusedError(f"{path} exists, but this experiment did not create it. Move it away.")
         return
-    undo.add("directory", path=path, marker=marker)
+    undo.add("directory", path=path, marker=marker, **({"of": f" of {of}"} if of else {}))
     host.run(["mkdir", "--", path])
     host.write(posixpath.join(path, MARKER), marker)
 

@@ -24,6 +24,7 @@ SIGCHLD = 1 << 16
 UTIME, WAITED = slice(11, 13), slice(13, 15)
 """Fields of /proc/PID/stat after the state: own user and system time, and those of the children that were waited for."""
 PARENT = 1
+INIT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +97,10 @@ def clocks(host: Host, running: Iterable[int]) -> Mapping[str, int]:
 
 
 def _above(host: Host, own: Mapping[str, object]) -> Iterator[int]:
-    """Yield the ancestors of a server's processes that are no part of it, nearest first: they wait for its orphans."""
+    """Yield the ancestors of a server's processes that are no part of it, nearest first: they wait for its orphans.
+
+    A process that was brought into a container has no parent there; init waits for its orphans all the same.
+    """
     seen = {int(path.split("/")[2]) for path in own}
     waiting = [parent_of(text) for path, text in own.items() if path.endswith("/stat") and isinstance(text, str)]
     while waiting:
@@ -106,6 +110,8 @@ def _above(host: Host, own: Mapping[str, object]) -> Iterator[int]:
             yield pid
             with contextlib.suppress(OSError):
                 waiting.append(parent_of(host.read(f"/proc/{pid}/stat")))
+    if INIT not in seen:
+        yield INIT
 
 
 def parent_of(stat: str) -> int:
@@ -244,10 +250,10 @@ def by_process(looks: Sequence[Mapping[int, ProcessTime]], ancestors: Sequence[M
                 base[pid] = highest[pid] if before is None else 0
         total = kept + sum(highest[pid] - base[pid] for pid in look)
         spent.append(max(total, spent[-1] if spent else 0))
-        unwaited.append((lost if found is None else 0) + sum(one.ignores for one in look.values()))
         first = {pid: one.waited for pid, one in look.items()} if before is None else first
         grown = [pid for pid, one in look.items() if one.waited != first.get(pid, 0)]
         ended = ended or bool(grown) or bool((before or {}).keys() - look.keys())
+        unwaited.append((lost if found is None else 0) + sum(one.ignores for one in look.values()))
         unseen = sum(look[pid].blur for pid in look) if before is not None else 0
         missed.append((found or 0 if ended else 0) + unseen + 2 * TICK_NS * len(grown))
         before = look

@@ -194,14 +194,19 @@ def shares(phase: Phase, operation: str) -> StreamShares | None:
     known = [amount for amount in moved if amount is not None]
     if len(known) < 2 or len(known) < len(moved) or not sum(known):
         return None
-    mean = sum(known) / len(known)
-    each = (
-        StreamShare(
-            name=f"{one.local} to {one.peer}",
-            bytes=amount,
-            share=amount / mean,
-            slow_since_s=None if one.slow_since_ns is None else (one.slow_since_ns - phase.start_ns) / 1e9,
+    return shared_out(
+        (
+            f"{one.local} to {one.peer}",
+            amount,
+            None if one.slow_since_ns is None else (one.slow_since_ns - phase.start_ns) / 1e9,
         )
         for one, amount in zip(listed, known, strict=True)
     )
-    return StreamShares(each=tuple(each), fairness=jains_index(known))
+
+
+def shared_out(moved: Iterable[tuple[str, int, float | None]]) -> StreamShares:
+    """Shares of the mean from the name of each, what it moved, and since when it was slow; the sum is above 0."""
+    rows = tuple(moved)
+    mean = sum(amount for _, amount, _ in rows) / len(rows)
+    each = (StreamShare(name=name, bytes=amount, share=amount / mean, slow_since_s=since) for name, amount, since in rows)
+    return StreamShares(each=tuple(each), fairness=jains_index([amount for _, amount, _ in rows]))

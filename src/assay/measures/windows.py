@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -203,6 +203,32 @@ def in_parts(
         points = progress(total, getattr(total, metric), course(phase, observations, client, f"{total.operation}.{metric}"))
         sums = [done + at(points, when) for done, when in zip(sums, times, strict=True)]
     return tuple(after - before for before, after in pairwise(sums))
+
+
+SLOW_PARTS, SLOW_SHARE = 20, 0.5
+"""One of several is slow in a twentieth of the time in which it did less than half of the mean of all."""
+
+
+def slow_since(phase: Phase, observations: Observations, operation: str, slow: Client) -> int | None:
+    """Since when a client did less than half of the mean of all to the end of their common window; None where it did not."""
+    window = common_window(phase, observations, operation)
+    points: dict[str, list[tuple[int, float]]] = {}
+    for client, total in in_time(phase, operation):
+        seen = course(phase, observations, client, f"{total.operation}.count")
+        if seen is None:
+            return None
+        points[f"{client.host}:{client.index}"] = progress(total, total.count, seen)
+    return None if window is None else behind_since(points, f"{slow.host}:{slow.index}", (window.from_ns, window.to_ns))
+
+
+def behind_since(each: Mapping[str, Sequence[tuple[int, float]]], slow: str, edges: tuple[int, int]) -> int | None:
+    """Since when one of several counters rose by less than half of the mean to the end of a time; None where it did not."""
+    times = [edges[0] + (edges[1] - edges[0]) * part // SLOW_PARTS for part in range(SLOW_PARTS + 1)]
+    rises = {name: [at(points, after) - at(points, before) for before, after in pairwise(times)] for name, points in each.items()}
+    means = [sum(parts) / len(rises) for parts in zip(*rises.values(), strict=True)]
+    fast = [part for part, (rise, mean) in enumerate(zip(rises[slow], means, strict=True)) if rise >= SLOW_SHARE * mean]
+    first = max(fast, default=-1) + 1
+    return times[first] if first < SLOW_PARTS else None
 
 
 def points_inside(phase: Phase, observations: Observations, operation: str, edges: tuple[int, int]) -> int:

@@ -38,6 +38,8 @@ FILES_1 = {
     "blkio": ("blkio.throttle.io_service_bytes", *THROTTLES),
 }
 FILES_2 = {"cpu": ("cpu.stat",), "memory": ("memory.stat", "memory.max", "memory.events"), "blkio": ("io.stat", "io.max")}
+HIDDEN = "hidden"
+"""In a look: processes of the server whose group is out of sight."""
 NO_QUOTA = {"nr_throttled": 0, "throttled_usec": 0}
 """Version 2: a group without the controller cpu counts its time, but has no quota and cannot be stopped."""
 NO_FILE = {"error": os.strerror(errno.ENOENT)}
@@ -69,8 +71,10 @@ def available(host: Host) -> str | None:
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return the texts of each group's files, and the texts that map device numbers to names."""
     known = group_mounts.group_mounts(host)
-    lines = texts(host.read, (f"/proc/{pid}/cgroup" for pid in (*subject.pids, *servers(host, subject))))
+    of_server = servers(host, subject)
+    lines = texts(host.read, (f"/proc/{pid}/cgroup" for pid in (*subject.pids, *of_server)))
     found = [group_mounts.directories(known, text) for text in lines.values() if isinstance(text, str)]
+    hidden = [pid for pid in of_server if isinstance(text := lines.get(f"/proc/{pid}/cgroup"), str) and is_hidden(known, text)]
     pairs = [pair for groups in found for pair in groups.items()] + [*group_mounts.of_directories(known, subject.cgroups)]
     own = {name: list(dict.fromkeys(path for one, path in pairs if one == name)) for name in dict(pairs)}
     paths = dict.fromkeys(
@@ -80,7 +84,12 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
         for above in mount.lineage(directory)
         for file in (FILES_1 if mount.controllers else FILES_2).get(name, ())
     )
-    return texts(host.read, (DISKSTATS, *paths)) | {"disks": list(host.list("/sys/block")), OWN: own}
+    return texts(host.read, (DISKSTATS, *paths)) | {"disks": list(host.list("/sys/block")), OWN: own, HIDDEN: hidden}
+
+
+def is_hidden(known: Mapping[str, group_mounts.GroupMount], text: str) -> bool:
+    """Return whether the CPU quota of a process's group cannot be read from here: it is in another container, or not mounted."""
+    return "cpu" not in group_mounts.directories(dict(known), text)
 
 
 def servers(host: Host, subject: Subject) -> tuple[int, ...]:
@@ -105,9 +114,11 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
         *(item for device in subject.devices for item in rule_series(origin, device, paths, snapshots)),
     ]
     unseen = [*without_group(snapshots)]
+    hidden = sorted({pid for one in snapshots if isinstance(pids := one.raw.get(HIDDEN), Sequence) for pid in pids})
     series = [item for item in series if item.metric not in unseen]
     there = {item.metric for item in series} | {*THROTTLES.values()}
     missing = {metric: NOT_THERE for metric in METRICS if metric not in there} | dict.fromkeys(unseen, NOT_SEEN)
+    missing |= dict.fromkeys(OF_PROCESSES[:2], OUT_OF_SIGHT.format(", ".join(map(str, hidden)))) if hidden else {}
     return Evidence(series=tuple(series), missing={f"cgroup.{metric}": reason for metric, reason in missing.items()})
 
 
@@ -123,6 +134,8 @@ def without_group(snapshots: Sequence[Snapshot]) -> Iterator[str]:
         if ("blkio" if metric == "throttle_rules" else "cpu") not in seen:
             yield metric
 
+
+OUT_OF_SIGHT = "the control group of the server's process {} is not mounted here (another container), so its quota is unknown"
 
 HIERARCHIES = (*group_mounts.CONTROLLERS, "unified")
 

@@ -238,9 +238,11 @@ class Observations:
     def rung(
         self, phase: str, rung: Rung, direction: Direction, span: Span = Span.CLOCK, subject: str | None = None
     ) -> Iterator[Reading]:
-        """The readings of one rung in one direction within one span of a phase."""
+        """The readings of one rung in one direction within one span of a phase; of reads and writes those that tell bytes."""
         found = self._readings.get((phase, rung, direction, span), ())
-        return (reading for reading in found if subject is None or reading.subject == subject)
+        moves = direction in (Direction.READ, Direction.WRITE)
+        known = (reading for reading in found if not moves or reading.bytes is not None)
+        return (reading for reading in known if subject is None or reading.subject == subject)
 
     def over_time(self, phase: str, layer: str, metric: str, subject: str | None = None) -> Iterator[Series]:
         """The series of one metric of one layer in a phase."""

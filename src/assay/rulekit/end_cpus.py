@@ -103,6 +103,11 @@ def threads(case: TrialCase) -> Iterator[tuple[str, float]]:
             yield SERVER if one in case.phase.servers else LOAD, min(1.0, ran / max(ran, 1.0 - waited))
 
 
+def without_time(case: TrialCase) -> bool:
+    """Whether an end of the lab's own tells no CPU time: then its busiest thread is unknown."""
+    return not case.phase.values and any(one.cost is None for one in (*case.phase.clients, *case.phase.servers))
+
+
 def rises(case: TrialCase, seen: Observations, client: Client, metric: str) -> list[float]:
     """By how much a counter of a client's process rose under the clock; empty if nobody looked at both ends."""
     every: Iterator[Series] = seen.over_time(case.phase.name, "process", metric, f"pid:{client.pid}")

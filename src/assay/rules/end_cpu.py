@@ -53,6 +53,9 @@ def check(case: TrialCase) -> Finding:
     if busiest.busy >= limits["busy_share"] and not accounted(case):
         statement = f"{busiest}; whose time that was is not known."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    if end_cpus.without_time(case):
+        statement = f"{busiest}; CPU time of the ends' threads unknown."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     others = ", mostly with other programs" if busiest.busy >= limits["busy_share"] else ""
     statement = f"{busiest}{others}; busiest thread of an end {measures.percent(thread)}: no CPU of an end was the limit."
     return found(RULE, case, State.PASS, statement, observed=observed)

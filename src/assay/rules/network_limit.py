@@ -17,7 +17,7 @@ TCP window waits and drops inside the card are not read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
@@ -55,6 +55,9 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if used is None and not stays(case):
         statement = "Capacity of the path to the server unknown: no link speed and no shaper."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    if used is None and not tells_losses(case):
+        statement = "No link and no shaper on the path to the server, and whether TCP retransmitted is unknown."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     path = f"{name} {measures.percent(used)} full" if used is not None else "No link and no shaper on the path to the server"
     return found(RULE, case, State.PASS, f"{path}: the network was not the limit.", observed=observed)
@@ -103,18 +106,32 @@ def is_of_others(case: TrialCase) -> bool:
     return own is None and case.beyond is None and kinds == {"loopback"}
 
 
+def tells_losses(case: TrialCase) -> bool:
+    """Whether segments that were sent again would be known; the loopback loses none."""
+    kinds = {case.observations.fact(served.KIND_FACT, host=host) for host in case.phase.load_hosts or (None,)}
+    names = ("sent_segments", "retransmitted_segments")
+    counted = all(served.rose(case.phase, case.observations, name) is not None for name in names)
+    return kinds == {"loopback"} or counted or own_segments(case) is not None
+
+
+def own_segments(case: TrialCase) -> Mapping[str, int] | None:
+    """Segments of the connections between the lab's own ends; None where a kernel does not tell them."""
+    return connections.sums((*case.phase.clients, *case.phase.servers), ("segments_out", "retransmits", "dsacks"))
+
+
 def sent_again(case: TrialCase) -> float | None:
-    """The share of TCP segments lost and sent again; None if too few were sent.
+    """The share of TCP segments lost and sent again; None if too few were sent, 0 where most had arrived (L15).
 
     Where processors are short acknowledgements come late: a segment is then sent again although its receiver has it, and says so.
     """
-    own = connections.sums((*case.phase.clients, *case.phase.servers), ("segments_out", "retransmits", "dsacks"))
+    own = own_segments(case)
     names = ("sent_segments", "retransmitted_segments", "needless_segments")
     counted: Iterable[float | None] = (served.rose(case.phase, case.observations, name) for name in names)
     sent, again, needless = counted if own is None else own.values()
     if not sent or again is None or sent < case.thresholds["least_segments"]:
         return None
-    return max(0.0, again - (needless or 0.0)) / sent
+    most_had_arrived = (needless or 0.0) >= case.thresholds["needless_share"] * again
+    return 0.0 if most_had_arrived else max(0.0, again - (needless or 0.0)) / sent
 
 
 def cause(case: TrialCase) -> tuple[str, str]:

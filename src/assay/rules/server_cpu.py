@@ -57,8 +57,9 @@ def check(case: TrialCase) -> Finding:
     )
     quota = next((one for one in stopped_groups(case) if one.reaches(limits["stopped_share"])), None)
     if quota is None and all_of_it <= limits["cpu_share"] and thread <= limits["thread_share"]:
-        if not any(case.observations.over_time(case.phase.name, *QUOTA)):
-            text = f"{use}; whether a CPU quota stopped it is unknown."
+        why = case.observations.why_missing(".".join(QUOTA))
+        if why is not None or not any(case.observations.over_time(case.phase.name, *QUOTA)):
+            text = f"{use}; whether a CPU quota stopped it is unknown{f': {why}' if why else ''}."
             return found(RULE, case, State.UNVERIFIED, text, observed=observed, lacking=(".".join(QUOTA),))
         if most > limits["cpu_share"] * cpus:
             rest = f"processes that ended unwaited may have used the rest of {most:.1f} CPUs"

@@ -4,7 +4,7 @@ If time ends a phase, the engine waits a little for operations that are under wa
 They count with the time that they had waited: in the rate as done over the whole time, in latencies as at least so long.
 A call of the kernel cannot be given up. If it ended long after the end of the time, the rate is without it over the time asked.
 - Operations without an end for at least `share` of the time: BOUNDED. A rate lies between what was done, and that plus what was
-  under way; a latency is at least what was measured.
+  under way; a latency or a pause is at least what was measured.
 - An operation that ended as long after the end of the time: a note. If it took `times` the usual latency, the rate lies between
   that over the whole time and that over the time asked.
 - A pause of at least `share` of the time and `pause_s`, and `times` the usual one: a note with its begin and its length.
@@ -99,9 +99,7 @@ def silent(case: TrialCase, window: Window, silence: Silence) -> Finding:
     """The operations that were given up: since when, for how long, and what the kernel says of their connections."""
     share = max(0, window.to_ns - silence.from_ns) / (window.to_ns - window.from_ns)
     since = measures.with_unit(max(0, silence.from_ns - case.phase.start_ns), Unit.NANOSECONDS)
-    each = (
-        f"{silence.count:,} {case.measure.operation}" if silence.count == 1 else f"{silence.count:,} of {case.measure.operation}"
-    )
+    each = f"{silence.count:,} {case.measure.operation}{' operations' * (silence.count > 1)}"
     of = (
         ""
         if len(silence.clients) == len(case.phase.clients)
@@ -109,7 +107,7 @@ def silent(case: TrialCase, window: Window, silence: Silence) -> Finding:
     )
     why, cause = causes((*silence.clients, *case.phase.servers))
     statement = f"{each}{of} without an end from {since} on ({measures.percent(share)} of the time), {silence.end}.{why}"
-    is_measured = case.measure.figure.startswith("latency_") and not silence.given_up
+    is_measured = is_wait(case) and not silence.given_up
     counts = share >= case.thresholds["share"] and not is_measured
     return found(
         RULE,
@@ -122,6 +120,11 @@ def silent(case: TrialCase, window: Window, silence: Silence) -> Finding:
         relabel=cause,
         detail=f"since {since}",
     )
+
+
+def is_wait(case: TrialCase) -> bool:
+    """Whether the figure is how long something took: what was given up would have taken longer, what ended late is in it."""
+    return case.measure.figure.startswith("latency_") or case.measure.figure == "longest_pause_ns"
 
 
 def causes(ends: Iterable[Client]) -> tuple[str, str]:
@@ -138,11 +141,11 @@ def causes(ends: Iterable[Client]) -> tuple[str, str]:
 
 
 def bound(case: TrialCase, window: Window, silence: Silence) -> Bound | None:
-    """Between what was done and that plus what was under way; a latency is at least as measured. None for other figures."""
+    """Between what was done and that plus what was under way; a wait is at least as measured. None for other figures."""
     kind = measures.figure_kind(case.measure.figure)
     if case.value is None or kind is None:
         return None
-    if case.measure.figure.startswith("latency_"):
+    if is_wait(case):
         return Bound(low=case.value, high=None, unit=kind.unit)
     if case.measure.figure not in (*measures.AMOUNTS, far_end.ARRIVED[0]):
         return None

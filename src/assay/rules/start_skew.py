@@ -6,7 +6,7 @@ A percentile p of the common window lies between two percentiles of all operatio
 The window has the share w of all operations.
 - Overlap below `overlap_share`: qualified and bounded; below `invalid_overlap_share`: invalid.
 - A client without any operation: invalid.
-- Jain's index of the clients' rates below `fairness`: a note.
+- Jain's index of the clients' rates below `fairness`: a note that names the slowest client, and since when it is slow.
 - Clients on several hosts, and clocks that are known too little to tell: unverified.
 
 External tools have no bound, unless `assay stat` saw several calls. Open loads are n/a: every client works from T to the end of
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.measures import coherence, connections, latency
+from assay.measures import coherence, connections, latency, windows
 from assay.measures.drill import DRILL_UNITS
 from assay.measures.figures import PERCENTILES, flushing_ns
 from assay.measures.windows import Window, scheduled
@@ -97,15 +97,32 @@ def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: 
         return found(RULE, case, State.PASS, f"{overlapped}.", observed=observed)
     slowest, clients = measures.percent(min(rates) / max(rates)), measures.client_operations(case.phase, case.measure.operation)
     client = clients[rates.index(min(rates))][0]
+    which = f"{named(client)} did {slowest} of the fastest{since(case, client)}"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{overlapped}, but unequally: client {client.index} on {client.host} did {slowest} of the fastest"
-        f" (Jain's index {fair:.2f}, limit {case.thresholds['fairness']:g}).",
+        f"{overlapped}, but unequally: {which} (Jain's index {fair:.2f}, limit {case.thresholds['fairness']:g}).",
         severity=Severity.NOTES,
         observed=observed,
+        relabel="unequal clients",
+        detail=which,
     )
+
+
+def named(client: Client) -> str:
+    """`client 3 on c (server 10.0.0.2:4000)`: of a load whose clients have servers of their own, which one."""
+    server = f" (server {client.net.address})" if client.net is not None and client.net.address else ""
+    return f"client {client.index} on {client.host}{server}"
+
+
+def since(case: TrialCase, client: Client) -> str:
+    """`, since 3.0 s` for a client that was slow from some time to the end; empty where nobody noted it."""
+    found_ns = windows.slow_since(case.phase, case.observations, case.measure.operation, client)
+    if found_ns is None:
+        return ""
+    seconds = (found_ns - case.phase.start_ns) / 1e9
+    return f", since {seconds:.1f} s" if seconds >= connections.BEGINNING_S else ", from the beginning"
 
 
 def concerns(case: TrialCase, client: Client) -> bool:
@@ -121,29 +138,32 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
     bound = bracket(case)
     what = "percentile" if case.measure.figure in PERCENTILES else "rate"
     known = f" With all clients the {what} is {in_words(bound)}." if bound else ""
-    known += last_to_start(case)
+    late = late_client(case)
     return found(
         RULE,
         case,
         State.FAIL,
         f"The {clients} clients overlapped for only {measures.percent(overlap)} of the time (limit"
-        f" {measures.percent(case.thresholds['overlap_share'])}): starts {skew} apart, ends {tail}.{known}",
+        f" {measures.percent(case.thresholds['overlap_share'])}): starts {skew} apart, ends {tail}.{known} {late}.",
         severity=Severity.INVALIDATES if overlap < case.thresholds["invalid_overlap_share"] else Severity.QUALIFIES,
         observed=observed,
         bound=bound,
         relabel="not all clients at once",
-        detail=f"fewer than {clients} for {measures.percent(1 - overlap)} of the time",
+        detail=f"fewer than {clients} for {measures.percent(1 - overlap)} of the time; {late[0].lower()}{late[1:]}",
         evidence=("L0 engine: first and last operation of each client",),
     )
 
 
-def last_to_start(case: TrialCase) -> str:
-    """Which client of which host was the last to start, in a sentence with its leading space, where there are several hosts."""
+def late_client(case: TrialCase) -> str:
+    """Which client was the last to start, or to end where the ends lie further apart, and by how much."""
     clients = measures.client_operations(case.phase, case.measure.operation)
-    if len({client.host for client, _ in clients}) < 2:
-        return ""
-    client = max(clients, key=lambda one: one[1].first_ns)[0]
-    return f" Last to start: client {client.index} on {client.host}."
+    starts, ends = (
+        sorted((one(client, total), client.index, client) for client, total in clients)
+        for one in (lambda _, total: total.first_ns, lambda client, total: client.until(total.last_ns))
+    )
+    began_ns, ended_ns = (times[-1][0] - times[0][0] for times in (starts, ends))
+    word, times, late_ns = ("start", starts, began_ns) if began_ns >= ended_ns else ("end", ends, ended_ns)
+    return f"Last to {word}: {named(times[-1][2])}, {measures.with_unit(late_ns, Unit.NANOSECONDS)} after the first"
 
 
 def bracket(case: TrialCase) -> Bound | None:

@@ -11,7 +11,7 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.measures import connections
 from assay.records import Finding, Scope, Severity, State
-from assay.rulekit.findings import found
+from assay.rulekit.findings import found, knob
 
 
 def applies(case: TrialCase) -> str | None:
@@ -24,6 +24,10 @@ def check(case: TrialCase) -> Finding:
     """Copied sends over confirmed ones, of all ends that send."""
     ends = connections.stream_ends(case.phase, case.measure.operation)
     totals = [one.net.zerocopy for one in (ends.senders if ends else ()) if one.net is not None and one.net.zerocopy is not None]
+    if not totals and knob(case, "zerocopy"):
+        return found(
+            RULE, case, State.UNVERIFIED, "Sends without a copy were asked for; what the kernel did with them is unknown."
+        )
     if not totals:
         return found(RULE, case, State.PASS, "Sends with a copy, as the workload says.")
     completed, copied = sum(one.completed for one in totals), sum(one.copied for one in totals)

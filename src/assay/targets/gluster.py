@@ -150,6 +150,7 @@ SOFTWARE = FileSoftware(
     check=check,
     ready=ready,
     proof=proof,
+    keeps_files=False,
 )
 SERVED = file_server.target(
     "gluster",

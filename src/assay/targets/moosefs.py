@@ -184,6 +184,7 @@ SOFTWARE = FileSoftware(
     check=check,
     ready=ready,
     proof=proof,
+    keeps_files=False,
 )
 TARGET = file_server.target(
     "moosefs",

@@ -40,7 +40,7 @@ class LedgerEntry:
         """Return what it is, in the words of who made it run: `server slapd (mark 7c445ac95edbd360)`, `mount of tank at /x`."""
         try:
             argv = shlex.join(map(str, json.loads(self.details.get("argv", "[]"))))
-            return WORDS[self.kind].format_map({"what": WHAT.get(self.kind, ""), **self.details, "argv": argv})
+            return WORDS[self.kind].format_map({"what": WHAT.get(self.kind, ""), "of": "", **self.details, "argv": argv})
         except (KeyError, ValueError, TypeError):  # of a later version, or damaged
             return f"{self.kind} " + " ".join(f"{key}={value}" for key, value in sorted(self.details.items()))
 
@@ -48,7 +48,7 @@ class LedgerEntry:
 WHAT = {"family": "processes of the lab", "process": "process of the lab"}
 """What an entry is that does not say it itself (detail `what`)."""
 WORDS = {
-    "directory": "directory {path}",
+    "directory": "directory {path}{of}",
     "file": "file {path}",
     "own_file": "file {path}",
     "mount": "mount of {device} at {path}",

@@ -90,14 +90,22 @@ def arrived(phase: Phase) -> Iterator[str]:
             yield f"{found.buffer_drops:,} datagrams were lost in the server's receive buffer"
 
 
+MOST_STREAMS = 8
+
+
 def unequal(phase: Phase) -> Iterator[str]:
-    """How equally several connections shared the bytes, and the one that got least."""
+    """How equally several connections shared the bytes, and those that got least, each in a line."""
     for operation in phase.operations:
         found = shares(phase, operation)
-        if found is not None:
-            least = found.slowest
-            part = f"{measures.in_bytes(least.bytes)}, {measures.percent(least.share)} of its fair share{least.since}"
-            yield f"{len(found.each)} connections: Jain's index {found.fairness:.2f}; least {least.name} ({part})"
+        if found is None:
+            continue
+        least = sorted(found.each, key=lambda one: one.share)[:MOST_STREAMS]
+        of = "" if len(least) == len(found.each) else f"; the {len(least)} that got least"
+        yield f"{len(found.each)} connections: Jain's index {found.fairness:.2f}{of}"
+        yield from (
+            f"    {one.name}: {measures.in_bytes(one.bytes)}, {measures.percent(one.share)} of its fair share{one.since}"
+            for one in least
+        )
 
 
 def copied(phase: Phase) -> Iterator[str]:
