@@ -1,6 +1,7 @@
 """warp of MinIO: objects and bytes per second of each operation, its latencies and failures.
 
-`MiB/s` is 2^20 bytes/s, and so is the `MB/s` of those before 0.3. An operation is `request_get`, `request_put` and so on. Before 1.0 a block begins with `Operation:`,
+`MiB/s` is 2^20 bytes/s, and so is the `MB/s` of those before 0.3.
+An operation is `request_get`, `request_put` and so on. Before 1.0 a block begins with `Operation:`,
 since then with `Report:`; of two blocks of one operation the later counts. The rate of a mix has no word before it
 up to 0.3, then `Throughput:` (cli/analyze.go, pkg/aggregate/live.go).
 """
