@@ -1,5 +1,6 @@
 """The report of a tool given to `assay check`: the same figures as for import and stat, each operation judged by itself."""
 
+import contextlib
 import math
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from assay.catalogue import console
 from assay.cli import pasted
 from assay.cli.check import judged
-from assay.errors import EvidenceError
+from assay.errors import EvidenceError, UsageError
 from assay.published import reading
 from assay.records import VerdictState
 from assay.watch import imported
@@ -28,8 +29,9 @@ def related():
         except EvidenceError:
             assert not pasted.claims_of(text), name
             continue
-        for operation, claim in pasted.claims_of(text).items():
-            yield name, operation, claim, told
+        with contextlib.suppress(UsageError):  # no figure to relate
+            for operation, claim in pasted.claims_of(text).items():
+                yield name, operation, claim, told
 
 
 def test_a_claim_has_the_figures_of_the_report_as_far_as_they_are_known():
@@ -55,3 +57,10 @@ def test_a_sound_report_contradicts_nothing():
 @pytest.mark.parametrize("text", ["1 GB/s read,\n512 MB in 0.6 s", "a\nb", ""])
 def test_words_over_several_lines_stay_a_claim(text):
     assert pasted.claims_of(text) == {}
+
+
+def test_one_line_of_a_tool_is_read_as_the_tool_means_it():
+    line = "f1                 100%   16MB  88.3MB/s   00:00    "
+    assert pasted.claims_of(line) == {"read": "92.6MB/s read", "write": "92.6MB/s write"}, "MB of scp are powers of 1,024"
+    with pytest.raises(UsageError, match="scp_sftp"):
+        pasted.claims_of(line.replace("88.3", "16.0"))

@@ -43,6 +43,11 @@ def kind_of(packet):
     return 0x86DD if packet[0] >> 4 == 6 else 0x0800
 
 
+def tagged(payload, *tags, kind=None):
+    """A frame with these tags of VLANs."""
+    return MAC + b"".join(struct.pack(">HH", one, 7) for one in tags) + struct.pack(">H", kind or kind_of(payload)) + payload
+
+
 ERSPAN_3 = struct.pack(">HHIHH", 0x2000, 0, 7, 0, 0)
 TUNNELS = {
     "vxlan": lambda ip: outer(17, datagram(4789, b"\x08\0\0\0\0\0\x2a\0" + ethernet(ip))),
@@ -61,6 +66,9 @@ TUNNELS = {
     "ip in IPv6": lambda ip: outer(41 if ip[0] >> 4 == 6 else 4, ip, six=True),
     "mpls in IP": lambda ip: outer(137, b"\0\1\1\x40" + ip),
     "mpls over UDP": lambda ip: outer(17, datagram(6635, b"\0\1\1\x40" + ip)),
+    "gre over UDP": lambda ip: outer(17, datagram(4754, gre(0, kind_of(ip), ip))),
+    "gre of a redirection": lambda ip: outer(47, gre(0, 0x883E, bytes(4) + ip)),
+    "chain in vxlan gpe": lambda ip: outer(17, datagram(4790, b"\x0c\0\0\4\0\0\1\0\0\6\1\3" + bytes(20) + ethernet(ip))),
     "tzsp": lambda ip: outer(17, datagram(37008, b"\1\0\0\1\x0a\1\0\1" + ethernet(ip))),
     "vxlan in gre in IPv6": lambda ip: outer(47, gre(0, 0x0800, TUNNELS["vxlan"](ip)), six=True),
 }
@@ -70,7 +78,12 @@ FRAMES = {
     "mpls with Ethernet and a word": lambda ip: ethernet(b"\0\1\1\x40" + bytes(4) + ethernet(ip), 0x8848),
     "mpls with Ethernet": lambda ip: ethernet(b"\0\1\1\x40" + ethernet(ip), 0x8847),
     "pppoe": lambda ip: ethernet(struct.pack(">BBHHH", 0x11, 0, 1, len(ip) + 2, 0x57 if ip[0] >> 4 == 6 else 0x21) + ip, 0x8864),
-    "tag of 0x9200": lambda ip: MAC + b"\x92\0\0\7" + struct.pack(">H", kind_of(ip)) + ip,
+    "tag of 0x9200": lambda ip: tagged(ip, 0x9200),
+    "nine tags": lambda ip: tagged(ip, *[0x88A8, 0x8100, 0x8100, 0x8100, 0x9100, 0x9200, 0x9300, 0x8100, 0x8100]),
+    "tags of metadata, a port and a bridge": lambda ip: (
+        MAC + b"\x89\x09\1\1\0\1\0\5\x89\x26" + bytes(4) + b"\x89\x3f" + bytes(6) + struct.pack(">H", kind_of(ip)) + ip
+    ),
+    "four tags, then mpls with five": lambda ip: tagged(b"\0\1\1\x40" + tagged(ip, *[0x9100] * 5), *[0x8100] * 4, kind=0x8847),
     "802.2 with SNAP": lambda ip: (
         MAC + struct.pack(">H", len(ip) + 8) + b"\xaa\xaa\3\0\0\0" + struct.pack(">H", kind_of(ip)) + ip
     ),

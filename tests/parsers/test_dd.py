@@ -86,3 +86,9 @@ def test_it_knows_its_own():
     assert PARSER.recognises(("sudo", "dd", "if=a"), recorded("dd-9.1-read.txt"))
     assert not PARSER.recognises(("fio",), recorded("dd-9.1-read.txt"))
     assert not PARSER.recognises(("dd",), "nothing\n")
+
+
+def test_a_time_of_0_is_none():
+    line = "104857600 bytes (105 MB, 100 MiB) copied, 0.0 s, 2.1 GB/s"  # as uutils prints it
+    found = PARSER.parse(f"100+0 records in\n100+0 records out\n{line}\n")
+    assert ("read.elapsed_ns" in found, found["read.bytes_per_s"]) == (False, 2.1e9)

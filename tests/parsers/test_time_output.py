@@ -31,6 +31,9 @@ def test_each_form(name, seconds, half):
         ("1.00user 0.50system 1:02.03elapsed 2%CPU (0avgtext+0avgdata 1maxresident)k", 62.03),
         ("1.00user 0.50system 1:02:03elapsed 2%CPU (0avgtext+0avgdata 1maxresident)k", 3723),
         ("\tElapsed (wall clock) time (h:mm:ss or m:ss): 1:02:03", 3723),
+        ("    0m01.05s real     0m00.00s user     0m00.42s system", 1.05),
+        ("0.00u 0.42s 1.05r \t dd -if x", 1.05),
+        ("TotalSeconds      : 1,0512", 1.0512),
         ("real 12", None),
         ("unreal 1.0", None),
     ],
@@ -44,6 +47,12 @@ def test_of_several_the_last_counts_and_zero_is_below_its_digits():
     assert PARSER.parse("real\t0m1.000s\nreal\t0m2.000s\n")["command.elapsed_ns"] == 2e9
     with pytest.raises(EvidenceError, match="above 0"):
         PARSER.parse(recorded("time-1.9-too-short.txt"))
+
+
+def test_a_command_that_failed_has_no_time():
+    for said in ("Command exited with non-zero status 2", "Command terminated by signal 9", "\tExit status: 1"):
+        with pytest.raises(EvidenceError, match="did its work"):
+            PARSER.parse(f"{said}\n{recorded('time-1.9-default.txt')}")
 
 
 def test_it_knows_its_own():

@@ -210,7 +210,20 @@ def fragments(
     return made
 
 
-LINKS = {"ethernet": 1, "vlan": 1, "double vlan": 1, "cooked": 113, "cooked2": 276, "raw": 101, "null": 0, "loop": 108}
+LINKS = {
+    "ethernet": 1,
+    "vlan": 1,
+    "double vlan": 1,
+    "cooked": 113,
+    "cooked2": 276,
+    "raw": 101,
+    "null": 0,
+    "loop": 108,
+    "hdlc": 104,
+    "pktap": 258,
+    "pflog": 117,
+    "enc": 109,
+}
 
 
 def framed(packet: bytes, link: str) -> bytes:
@@ -227,6 +240,10 @@ def framed(packet: bytes, link: str) -> bytes:
         "raw": b"",
         "null": struct.pack("<I", 30 if six else 2),
         "loop": struct.pack(">I", 24 if six else 2),
+        "hdlc": b"\x0f\0" + kind,
+        "pktap": struct.pack("<III", 108, 1, 1) + bytes(96) + ethernet + kind,
+        "pflog": bytes([61, 30 if six else 2]) + bytes(62),
+        "enc": struct.pack("<I", 24 if six else 2) + bytes(8),
     }[link] + packet
 
 

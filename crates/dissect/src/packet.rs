@@ -27,6 +27,14 @@ pub enum Link {
     PppSession,
     /// Attributes of the netfilter log; one is the packet.
     Nflog,
+    /// HDLC of Cisco: an address, a control byte, a type of Ethernet.
+    Hdlc,
+    /// What macOS puts before a frame of any interface: how long it is, and the link layer behind it.
+    Pktap,
+    /// The log of the packet filter of BSD: how long it is, a family.
+    Pflog,
+    /// IPsec of BSD: a family, an index, flags.
+    Enc,
     /// Not read.
     Unknown(u32),
 }
@@ -43,6 +51,10 @@ impl Link {
             9 | 50 => Self::Ppp,
             51 => Self::PppSession,
             239 => Self::Nflog,
+            104 => Self::Hdlc,
+            149 | 258 => Self::Pktap,
+            117 => Self::Pflog,
+            109 => Self::Enc,
             other => Self::Unknown(other),
         }
     }
@@ -450,9 +462,28 @@ fn sliced(link: Link, data: &[u8]) -> Sliced<'_> {
         Link::Ppp => tunnels::in_ppp(data).map(Sliced::Inner),
         Link::PppSession => tunnels::in_session(data).map(Sliced::Inner),
         Link::Nflog => tunnels::in_log(data).map(Sliced::Inner),
+        Link::Hdlc => cooked(2, 4),
+        Link::Pktap => return tapped(data),
+        Link::Pflog => data
+            .first()
+            .and_then(|length| data.get(usize::from(*length).next_multiple_of(4)..))
+            .and_then(ip),
+        Link::Enc => data.get(12..).and_then(ip),
         Link::Unknown(_) => None,
     };
     found.unwrap_or(Sliced::No)
+}
+
+/// What is behind the header of macOS; a header in a header is none.
+fn tapped(data: &[u8]) -> Sliced<'_> {
+    let word = |at: usize| Some(u32::from_le_bytes(data.get(at..at + 4)?.try_into().ok()?));
+    let inner = word(0).zip(word(8)).and_then(|(length, link)| {
+        Some((Link::of(link), data.get(usize::try_from(length).ok()?..)?))
+    });
+    match inner {
+        Some((link, rest)) if link != Link::Pktap => sliced(link, rest),
+        _ => Sliced::No,
+    }
 }
 
 /// The address family, whichever order its bytes have.

@@ -59,6 +59,10 @@ const VXLAN: [u16; 2] = [4789, 8472];
 const VXLAN_GPE: u16 = 4790;
 const GENEVE: u16 = 6081;
 const MPLS: u16 = 6635;
+const GRE: u16 = 4754;
+const SERVICE_CHAIN: u16 = 0x894f;
+/// Before a packet that a router handed to a cache; the second version has a word of its own.
+const REDIRECTED: u16 = 0x883e;
 const TZSP: u16 = 37_008;
 
 /// By the number of IP's payload.
@@ -87,6 +91,7 @@ pub fn in_udp(ports: [u16; 2], payload: &[u8]) -> Option<(Tunnel, Inner<'_>)> {
             (head[0] >> 6 == 0).then_some((Tunnel::Geneve, inner))
         }
         MPLS => Some((Tunnel::Mpls, in_mpls(payload)?)),
+        GRE => in_gre(payload),
         TZSP => Some((Tunnel::Tzsp, in_tzsp(payload)?)),
         _ => None,
     }
@@ -98,8 +103,9 @@ pub fn in_ethernet(kind: u16, payload: &[u8]) -> Option<(Option<Tunnel>, Inner<'
         0x8847 | 0x8848 => Some((Some(Tunnel::Mpls), in_mpls(payload)?)),
         0x8864 => Some((Some(Tunnel::Pppoe), in_session(payload)?)),
         BRIDGED => Some((None, Inner::Ethernet(payload))),
-        // Another tag, and the header of a network's provider: before both there is what Ethernet begins with.
-        0x9200 | 0x9300 => Some((None, Inner::Typed(two(payload, 2)?, payload.get(4..)?))),
+        _ if tag(kind).is_some() => Some((None, behind_tags(kind, payload)?)),
+        SERVICE_CHAIN => Some((None, in_chain(payload)?)),
+        // The header of a network's provider: before both there is what Ethernet begins with.
         0x88e7 => Some((None, Inner::Ethernet(payload.get(4..)?))),
         // A length: the header of IEEE 802.2 with a type of Ethernet.
         0..=1500 => match payload {
@@ -108,6 +114,37 @@ pub fn in_ethernet(kind: u16, payload: &[u8]) -> Option<(Option<Tunnel>, Inner<'
             }
             _ => None,
         },
+        _ => None,
+    }
+}
+
+/// Bytes of a tag of Ethernet without the type that follows: of VLANs by any number, of metadata, of a virtual and a bridge's port.
+fn tag(kind: u16) -> Option<usize> {
+    match kind {
+        0x8100 | 0x88a8 | 0x9100 | 0x9200 | 0x9300 => Some(2),
+        0x8909 | 0x8926 => Some(if kind == 0x8909 { 6 } else { 4 }),
+        0x893f => Some(6),
+        _ => None,
+    }
+}
+
+/// What follows the tags, however many there are.
+fn behind_tags(mut kind: u16, mut rest: &[u8]) -> Option<Inner<'_>> {
+    while let Some(length) = tag(kind) {
+        kind = two(rest, length)?;
+        rest = rest.get(length + 2..)?;
+    }
+    Some(Inner::Typed(kind, rest))
+}
+
+/// Behind the header of a chain of services (RFC 8300), which tells its length and what follows.
+fn in_chain(payload: &[u8]) -> Option<Inner<'_>> {
+    let head = payload.first_chunk::<8>()?;
+    let rest = payload.get(usize::from(head[1] & 0x3f) * 4..)?;
+    match head[3] {
+        1 | 2 => Some(Inner::Ip(rest)),
+        3 => Some(Inner::Ethernet(rest)),
+        5 => in_mpls(rest),
         _ => None,
     }
 }
@@ -131,6 +168,14 @@ fn in_gre(payload: &[u8]) -> Option<(Tunnel, Inner<'_>)> {
     match kind {
         ERSPAN_2 | ERSPAN_3 => in_erspan(rest, sequence > 0 || kind == ERSPAN_3),
         BRIDGED => Some((Tunnel::Gre, Inner::Ethernet(rest))),
+        REDIRECTED => {
+            let word = if matches!(rest.first()? >> 4, 4 | 6) {
+                0
+            } else {
+                4
+            };
+            Some((Tunnel::Gre, Inner::Ip(rest.get(word..)?)))
+        }
         kind => Some((Tunnel::Gre, Inner::Typed(kind, rest))),
     }
 }
@@ -151,6 +196,7 @@ fn in_vxlan_gpe(payload: &[u8]) -> Option<(Tunnel, Inner<'_>)> {
     let inner = match head[3] {
         1 | 2 if has_kind => Inner::Ip(rest),
         5 if has_kind => in_mpls(rest)?,
+        4 if has_kind => in_chain(rest)?,
         3 => Inner::Ethernet(rest),
         _ if !has_kind => Inner::Ethernet(rest),
         _ => return None,
@@ -177,7 +223,7 @@ fn in_mpls(mut rest: &[u8]) -> Option<Inner<'_>> {
 
 /// Whether this has a type of Ethernet where a frame has it.
 fn is_framed(rest: &[u8]) -> bool {
-    matches!(two(rest, 12), Some(0x0800 | 0x86dd | 0x8100 | 0x88a8))
+    two(rest, 12).is_some_and(|kind| matches!(kind, 0x0800 | 0x86dd) || tag(kind).is_some())
 }
 
 /// A session of PPP over Ethernet.

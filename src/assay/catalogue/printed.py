@@ -42,6 +42,9 @@ _REAL = re.compile(
     rf"|[\d.]{{1,20}}user [\d.]{{1,20}}system {_CLOCK}elapsed .{{1,200}}"
     rf"|\s*Elapsed \(wall clock\) time \(h:mm:ss or m:ss\): (?:{_CLOCK}|((?:\d{{1,9}}h )?\d{{1,9}}m \d{{1,2}}(?:\.\d{{1,9}})?)s)"
     rf"|[\d.]{{1,20}}u [\d.]{{1,20}}s {_CLOCK} [\d.]{{1,12}}%.{{0,200}}"
+    r"|\s*(\d{1,9}m\d{1,2}[.,]\d{1,9})s real\s.{1,200}"
+    r"|[\d.]{1,20}u [\d.]{1,20}s (\d{1,12}\.\d{1,9})r(?:\s.{0,400})?"
+    r"|TotalSeconds {1,10}: (\d{1,12}[.,]\d{1,20})"
     rf"|.{{0,400}}\d[.,]\d\ds user \d{{1,9}}[.,]\d\ds system \d{{1,9}}% cpu {_CLOCK} total"
 )
 _COLONS = str.maketrans({"h": ":", "m": ":", " ": ""})
@@ -225,7 +228,7 @@ def real_time(rows: Iterable[str]) -> ParsedNumber | None:
     """Return the last elapsed time printed by a shell's or a system's `time`. None if missing or 0.
 
     The forms: bash.1 (TIMEFORMAT), busybox ash, POSIX `time -p`, time.1 of BSD and macOS, of GNU time 1.9 (default format, -v),
-    tcsh.1 (time), zshparam (TIMEFMT), fish's time.
+    tcsh.1 (time), zshparam (TIMEFMT), fish's time, mksh, rc of Plan 9, Measure-Command of PowerShell.
     """
     found = [time for row in rows if (time := _printed_time(row)) is not None]
     return found[-1] if found and found[-1].value else None

@@ -29,7 +29,7 @@ EXAMPLE = '"1 GB/s read, 512 MB in 0.6 s, 12 GB RAM, 2 x 2GFC"'
 def check(words: Sequence[str], *, json_to: str | None, gate: Gate) -> int:
     """Read the claim, judge it, show it; the exit status. Raises UsageError where it has no figure that is understood."""
     text = " ".join(words)
-    claims = pasted.claims_of(text) if "\n" in text.strip() else {}
+    claims = pasted.claims_of(text)
     if not claims and len(text) > MOST_LETTERS:
         raise UsageError(f"found a claim of {len(text):,} letters; expected at most {MOST_LETTERS:,}")
     each = [judged(reading.read(claim)) for claim in claims.values() or [text]]

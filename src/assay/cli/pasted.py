@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from assay.errors import EvidenceError
+from assay.errors import EvidenceError, UsageError
 from assay.watch import imported
 from assay.watch.claims import operations
 from assay.watch.reports import Reported
@@ -26,12 +26,20 @@ LEAST_KNOWN = 0.25
 
 
 def claims_of(text: str) -> dict[str, str]:
-    """Return a claim for each operation with a figure to relate, of a text that a parser reads; none for other texts."""
+    """Return a claim for each operation with a figure to relate, of a text that a parser reads; none for other texts.
+
+    Raises UsageError where a parser reads a text and has no such figure: the words of a tool are no claim (scp's MB is a MiB).
+    """
     try:
         told = imported.recognised(text)
     except EvidenceError:
         return {}
-    return {name: claim for name in operations(told.values) if (claim := ", ".join(words(name, told)))}
+    found = {name: claim for name in operations(told.values) if (claim := ", ".join(words(name, told)))}
+    if not found:
+        raise UsageError(
+            f"found a result of {told.tool} without a figure that arithmetic relates; `assay import` reads all of it"
+        )
+    return found
 
 
 def words(operation: str, told: Reported) -> Iterator[str]:

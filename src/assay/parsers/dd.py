@@ -65,7 +65,9 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 def _copy_figures(match: re.Match[str], base: int) -> Iterator[printed.Figure]:
     amount, seconds = printed.exact(int(match[1])), printed.number(match[2], printed.SECOND)
     rate = printed.number(match[3], printed.power(match[4], base))
-    yield from printed.both_sides(bytes=amount, elapsed_ns=seconds, bytes_per_s=rate)
+    yield from printed.both_sides(bytes=amount, bytes_per_s=rate)
+    if seconds.value:
+        yield from printed.both_sides(elapsed_ns=seconds)
 
 
 PARSER = Parser(

@@ -1,7 +1,8 @@
 """scp and sftp: bytes and rate from the final progress line of each file, which they print on a terminal only.
 
 `KB/s`, `MB/s` and the sizes are powers of 1,024 (OpenSSH 9.2, progressmeter.c: format_rate, format_size). Several files
-count as copied in sequence.
+count as copied in sequence. Before OpenSSH 7.3 its clock counts whole seconds and takes less than one for one; no line tells
+the version, so a time of about one second gives no rate, and that of k seconds a rate known to a share of 1/k.
 """
 
 from __future__ import annotations
@@ -32,8 +33,18 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         raise ValueError(f"end of a file, {next(iter(begun.values())).strip()[:80]!r}")
     if not files:
         return
-    rate = printed.combined_rate((size.value, speed) for size, speed in files)
-    yield from printed.both_sides(bytes=printed.total(size for size, _ in files), bytes_per_s=rate)
+    yield from printed.both_sides(bytes=printed.total(size for size, _ in files))
+    timed = [(size.value, rate_known(size, speed)) for size, speed in files if size.value]
+    if timed and all(rate.half < rate.value for _, rate in timed):
+        yield from printed.both_sides(bytes_per_s=printed.combined_rate(timed))
+
+
+def rate_known(size: printed.ParsedNumber, rate: printed.ParsedNumber) -> printed.ParsedNumber:
+    """Return the rate with what a clock of whole seconds leaves open, if its time may be a number of these."""
+    seconds = max(1, round(size.value / rate.value))
+    if abs(size.value - seconds * rate.value) > size.half + seconds * rate.half:
+        return rate
+    return printed.ParsedNumber(value=rate.value, half=max(rate.half, rate.value / seconds))
 
 
 PARSER = Parser(

@@ -1,7 +1,7 @@
 """slapadd: import rate of an LDIF file from its final meter, and the elapsed time of `time` around it.
 
-The meter counts bytes of LDIF, its prefixes are powers of 1,024, its time is truncated to whole seconds (OpenLDAP 2.5,
-libraries/liblutil/meter.c); slapadd prints it on a terminal only.
+The meter counts bytes of LDIF, its prefixes are powers of 1,024, its time is truncated to whole seconds, and its rate is the
+bytes over these (OpenLDAP 2.4 to 2.6, libraries/liblutil/meter.c); slapadd prints it on a terminal only. One second is blank.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from assay.catalogue import Parser, printed
 
 EXPECTED = "slapadd's meter at 100.00% (which it prints on a terminal only), or the elapsed time of time"
-METER = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s+((?:\d\d[ywdhms]){0,3})\s+spd\s+([\d.]{1,8}) ([ kMGTPEZY])/s\s*")
+METER = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s+((?:\d\d[ywdhms]){0,5})\s+spd\s+([\d.]{1,8}) ([ kMGTPEZY])/s\s*")
 SAID = re.compile(r".{0,30}\s[\d.]{4,6}% eta\s.{0,10}elapsed\s.{1,40}")
 FAST = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s.{1,20}\sfast!\s*")
 """What the meter says in place of a rate where its clock did not move."""
+LEFT_OUT = re.compile(r"slapadd: (?:could not (?:add|parse) entry|line \d{1,15}:|dn=).{0,4000}")
+"""An entry that is not imported; with -c slapadd goes on."""
 TERM = re.compile(r"(\d\d)([ywdhms])")
 SIZES = {"y": 31_556_952, "w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1}
 
@@ -29,17 +31,21 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     rows = printed.lines(text)
+    is_short = any(FAST.fullmatch(row) for row in rows)
     for row in rows:
         if match := METER.fullmatch(row):
             seconds = sum(int(number) * SIZES[unit] for number, unit in TERM.findall(match[1]))
-            if seconds:
-                yield "add.elapsed_ns", printed.ParsedNumber(value=seconds * printed.SECOND, half=printed.SECOND)
-            yield "add.bytes_per_s", printed.number(match[2], printed.power(match[3]))
+            if not seconds:
+                is_short = True
+                continue
+            rate = printed.number(match[2], printed.power(match[3]))
+            yield "add.elapsed_ns", printed.ParsedNumber(value=seconds * printed.SECOND, half=printed.SECOND)
+            yield "add.bytes_per_s", printed.ParsedNumber(value=rate.value, half=max(rate.half, rate.value / (seconds + 1)))
     elapsed = printed.real_time(rows)
     if elapsed:
         yield "add.elapsed_ns", elapsed
-    elif any(FAST.fullmatch(row) for row in rows):
-        raise ValueError("rate (the meter says fast!: the import was too short for its clock)")
+    elif is_short:
+        raise ValueError("rate (the import was too short for the meter's clock of whole seconds)")
 
 
-PARSER = Parser(name="slapadd", recognises=recognises, **printed.reads(_figures, EXPECTED))
+PARSER = Parser(name="slapadd", recognises=recognises, **printed.reads(_figures, EXPECTED, broken=LEFT_OUT))

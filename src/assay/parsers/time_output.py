@@ -5,11 +5,17 @@ bash's keyword (bash.1, TIMEFORMAT), the `-p` of POSIX, and GNU time with its de
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser, printed
 
 EXPECTED = "the output of time (real 0m1.234s, 0:01.23elapsed, or Elapsed of -v), above 0"
+
+FAILED = re.compile(
+    r"Command (?:exited with non-zero status|terminated by signal|stopped by signal) \d{1,3}|\s*Exit status: [1-9]\d{0,2}"
+)
+"""What GNU time says of a command that did not do its work."""
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
@@ -26,5 +32,5 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="time_output",
     recognises=recognises,
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, broken=FAILED),
 )

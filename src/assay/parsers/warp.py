@@ -1,6 +1,7 @@
 """warp of MinIO: objects and bytes per second of each operation, its latencies and failures.
 
-`MiB/s` is 2^20 bytes/s. An operation is `request_get`, `request_put` and so on. Before 1.0 a block begins with `Operation:`,
+`MiB/s` is 2^20 bytes/s, and so is the `MB/s` of those before 0.3.
+An operation is `request_get`, `request_put` and so on. Before 1.0 a block begins with `Operation:`,
 since then with `Report:`; of two blocks of one operation the later counts. The rate of a mix has no word before it
 up to 0.3, then `Throughput:` (cli/analyze.go, pkg/aggregate/live.go).
 """
@@ -16,11 +17,14 @@ from assay.catalogue import Parser, printed
 EXPECTED = "the analysis of warp (Report: GET or Operation: GET, with its line Average)"
 BLOCK = re.compile(r"(?:Report|Operation): ([A-Z][A-Za-z]{2,20})\b.{0,200}")
 ENDS = re.compile(r"(?:Throughput,? (?:split|by)|Cluster Total).{0,200}")
-AVERAGE = re.compile(r"\s*\* (?:Average: |Throughput: )?(?:([\d.]{1,20}) ([KMGT]?)iB/s, )?([\d.]{1,20}) (?:obj|op)s?/s.{0,100}")
+AVERAGE = re.compile(r"\s*\* (?:Average: |Throughput: )?(?:([\d.]{1,20}) ([KMGT]?)i?B/s, )?([\d.]{1,20}) (?:obj|op)s?/s.{0,100}")
 LATENCY = re.compile(
-    r"\s*\* (?:Reqs: )?Avg: (\S{1,20}), 50%: (\S{1,20}), 90%: (\S{1,20}), 99%: (\S{1,20}), "
-    r"Fastest: \S{1,20}, Slowest: (\S{1,20}?),?(?: .{0,60})?"
+    r"\s*\* (?:Reqs: )?Avg: ([^\s/]{1,20}), 50%: ([^\s/]{1,20}), 90%: ([^\s/]{1,20}), 99%: ([^\s/]{1,20}), "
+    r"Fastest: [^\s/]{1,20}, Slowest: ([^\s/]{1,20}?),?(?: .{0,60})?"
 )
+"""Of objects of many sizes there are rates in the place of times."""
+PARTS = re.compile(r"\s*(?:Request size |Requests by host|Throughput by host).{0,200}")
+"""What begins the requests of a size or of a host."""
 REQUESTS = re.compile(r"\s*\* Reqs: (\d{1,18}), Errs: ?(\d{1,18}), .{1,200}")
 ERRORS = re.compile(r"\s*(?:\* )?(?:Total )?Errors: ?(\d{1,18})\b.{0,200}")
 DURATION = re.compile(r"(?:([\d.]{1,12})m(?!s))?(?:([\d.]{1,12})(ns|us|µs|ms|s))?")
@@ -43,7 +47,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 def _block(rows: Sequence[str]) -> Iterator[tuple[str, printed.ParsedNumber]]:
     """Yield the figures of an operation, from the lines before its throughput is split."""
     whole = rows[: next((at for at, row in enumerate(rows) if ENDS.fullmatch(row)), len(rows))]
-    average, latency, requests, errors = (printed.first_match(whole, form) for form in (AVERAGE, LATENCY, REQUESTS, ERRORS))
+    average, requests, errors = (printed.first_match(whole, form) for form in (AVERAGE, REQUESTS, ERRORS))
+    latency = printed.first_match(whole[: next((at for at, row in enumerate(whole) if PARTS.fullmatch(row)), None)], LATENCY)
     if average is None:
         return
     yield "ops_per_s", printed.number(average[3])
