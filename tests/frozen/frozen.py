@@ -59,6 +59,12 @@ TABLES = (
     *("operation_ladder", "percentiles", "histograms"),
 )
 """What is exported: all but the raw series, facts and readings."""
+EXPORTED = {
+    *("quick", "net_stream", "net_udp", "net_rr_rate", "ldap_openldap", "ldap_389ds", "ldap_import", "coherence_moosefs"),
+    *("drill_power", "line_window", "sittings", "index_parity", "design_screening", "requirement_met", "null_scaling"),
+    *("schema_1", "damaged", "open_loop", "until_precise", "with_event", "middlebox", "stat_compared", "steady"),
+}
+"""Notebooks whose tables are exported: each table has rows in some, and each kind of load is in one."""
 FEW_LABS = 2
 """Of more notebooks in one archive only the audit is shown, and what calls/NAME.txt asks."""
 QUERY = "SELECT layer, source, count(*) AS series, count(DISTINCT metric) AS metrics FROM series GROUP BY ALL ORDER BY ALL"
@@ -151,8 +157,9 @@ def notebook(name: str, home: Path) -> Outcome:
         prefix = "" if len(labs) == 1 else f"{lab}/".replace("/lab/", "/")
         for folder in sorted(path.name for path in (home / lab).iterdir() if (path / "trials").is_dir()):
             several = "" if len(list((home / lab).glob("*/trials"))) == 1 else f"{folder}/"
-            for verb, text in verbs(home, lab, folder) if len(labs) <= FEW_LABS else audited(home, lab, folder):
-                found.texts[f"{prefix}{several}{verb}"] = text
+            told = [*verbs(home, lab, folder)] if len(labs) <= FEW_LABS else [*audited(home, lab, folder)]
+            told += [*tables(home, lab, folder)] if name in EXPORTED else []
+            found.texts |= {f"{prefix}{several}{verb}": text for verb, text in told}
     for number, words in enumerate(calls_of(name), 1):
         found.texts[f"call-{number:02d}"] = assay(words, home).text()
     return found
@@ -169,9 +176,17 @@ def verbs(home: Path, lab: Path, folder: str) -> Iterator[tuple[str, str]]:
         for name, text in told("show", ["show", run, folder, *at], home):
             yield name, text if name == "show" else text.splitlines()[-1] + "\n"
     yield "report", assay(["report", folder, *at, "--format", "md", "--out", "-"], home).text()
+
+
+def tables(home: Path, lab: Path, folder: str) -> Iterator[tuple[str, str]]:
+    """The tables of one experiment as export and SQL give them."""
+    at = ["--lab", str(lab)]
     exported = assay(["export", folder, *at, "--to", "export", *(word for table in TABLES for word in ("--table", table))], home)
-    tables = sorted((home / "export").glob("*.csv"))
-    yield "export", exported.text() + "\n".join(shorten.short_table(path.stem, pinned_file(path, home)) for path in tables) + "\n"
+    written = sorted((home / "export").glob("*.csv"))
+    yield (
+        "export",
+        exported.text() + "\n".join(shorten.short_table(path.stem, pinned_file(path, home)) for path in written) + "\n",
+    )
     shutil.rmtree(home / "export", ignore_errors=True)
     yield "sql", assay(["sql", QUERY, *at, "--csv"], home).text()
 
