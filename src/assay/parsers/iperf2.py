@@ -15,6 +15,8 @@ from assay.catalogue import Parser, printed
 EXPECTED = "the report of iperf 2 (Client connecting to or Server listening on, rows with Interval and Bandwidth), or its CSV"
 BEGUN = re.compile(r"(Client connecting to .{1,100}, |Server listening on )(?:TCP|UDP) port (\d{1,5}).{0,100}")
 STREAM = re.compile(r"\[\s*(\*?\d{1,9})\] local \S{1,80} port \d{1,5} connected with \S{1,80} port (\d{1,5})(.{0,200})")
+PORT = "5001"
+"""Where a server listens unless it is told otherwise: a report without its head has the side of the load by it."""
 ROW = re.compile(
     r"\[\s*(\*?\d{1,9}|SUM(?:-\d{1,9})?)\]\s+([\d.]{1,20})- ?([\d.]{1,20}) sec\s+([\d.]{1,20}) ([KMGT]?)Bytes"
     r"\s+([\d.]{1,20}) ([KMGT]?)(bits|Bytes)/sec(.{0,200})"
@@ -38,11 +40,13 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         yield from _of_csv(cells)
         return
     begun = printed.first_match(rows, BEGUN)
-    if begun is None:
-        return
     streams = {match[1]: match for row in whole if (match := STREAM.fullmatch(row))}
-    ours = "send" if begun[1].startswith("Client") else "receive"
-    sides = {name: "send" if (match[2] == begun[2]) != ("reverse" in match[3]) else "receive" for name, match in streams.items()}
+    if begun is None and not any(f"port {PORT}" in match[0] for match in streams.values()):
+        return
+    port = begun[2] if begun else PORT
+    sides = {name: "send" if (match[2] == port) != ("reverse" in match[3]) else "receive" for name, match in streams.items()}
+    client = begun[1].startswith("Client") if begun else "send" in sides.values()
+    ours = "send" if client else "receive"
     found = [match for row in rows if (match := ROW.fullmatch(row))]
     for side in ("send", "receive"):
         yield from _of_side(side, [match for match in found if sides.get(match[1], ours) == side])
@@ -100,7 +104,7 @@ def _of_csv(cells: Sequence[re.Match[str]]) -> Iterator[printed.Figure]:
 
 PARSER = Parser(
     name="iperf2",
-    recognises=printed.prints(("iperf", "iperf2"), BEGUN, CSV),
+    recognises=printed.prints(("iperf", "iperf2"), BEGUN, STREAM, CSV),
     **printed.reads(_figures, EXPECTED, begins=BEGUN, broken=BROKEN),
     programs=("iperf", "iperf2"),
     trap=printed.to_itself,
