@@ -82,7 +82,6 @@ KNOWN = {
     "bench.sh": r"^\s*I/O Speed\(1st run\)",
     "Geekbench": r"^Geekbench \d",
     "SPDK's perf": r"^Device Information\s+:\s+IOPS\s+MiB/s",
-    "rbd bench": r"^elapsed:\s+\d+\s+ops:\s+\d+\s+ops/sec:",
     "PostMark": r"^\s*\d+ transactions? \(?\d* ?per second\)?|^PostMark v",
     "Blogbench": r"^Final score for (?:writes|reads):",
     "tiobench": r"^Unit information\n=+",
