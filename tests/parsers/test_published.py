@@ -109,6 +109,32 @@ def test_what_happened_to_a_text_on_its_way_changes_no_figure(way, every):
     assert failures == []
 
 
+EVERY = sorted(path for folder in ("published", "output") for path in (FOLDER / folder).iterdir())
+TWICE = {
+    "bonnie-1.97-screen.txt",
+    "db_bench-6.29.txt",
+    "k6-1.0.txt",
+    "vdbench-50407-totals.txt",
+    "searchrate-ds-6.5.txt",
+    "time-1.9-verbose.txt",
+    "rsync-3.5.0-stats.txt",
+    "tar-1.34-totals.txt",
+    "io500-2020.txt",
+    "ntttcp-linux-1.4-form.txt",
+    "redis-3.0.txt",
+    "slapadd-2.4.59.txt",
+}
+
+
+def test_two_reports_in_a_file_are_two_runs_also_where_no_line_begins_or_ends_one():
+    texts = {path.name: console.decoded(path.read_bytes()) for path in EVERY if path.name in TWICE}
+    assert len(texts) == len(TWICE)
+    assert {name: count for name, text in texts.items() if (count := len(imported.all_runs(text + text)[0])) != 2} == {}
+    rows = "2024010512000{0},192.0.2.1,1,192.0.2.2,5001,3,{1}.0-{2}.0,1178599424,942800000\n"
+    intervals = "".join(rows.format(at, *ends) for at, ends in enumerate([(0, 1), (1, 2), (0, 2)]))
+    assert len(imported.all_runs(intervals)[0]) == 1, "rows of intervals are no runs"
+
+
 REFUSED = json.loads((FOLDER / "refused.json").read_text())
 
 
@@ -117,9 +143,6 @@ def test_what_is_not_read_is_refused_by_its_name(name):
     with pytest.raises(EvidenceError, match=re.escape(name)) as refused:
         imported.all_runs(REFUSED[name])
     assert "no known tool" not in str(refused.value)
-
-
-EVERY = sorted(path for folder in ("published", "output") for path in (FOLDER / folder).iterdir())
 
 
 def of_stat(tool, text):

@@ -59,3 +59,12 @@ def test_a_damaged_last_line_of_progress_is_not_replaced_by_one_before():
 def test_it_knows_its_own():
     assert PARSER.recognises(("rsync", "-av"), recorded("rsync-3.5.0-v.txt"))
     assert not PARSER.recognises(("cp",), recorded("rsync-3.5.0-v.txt"))
+
+
+def test_a_copy_with_an_error_is_none_and_the_one_before_it_stays():
+    error = "rsync error: some files/attrs were not transferred (see previous errors) (code 23) at main.c(1338) [sender=3.2.7]\n"
+    text = recorded("rsync-3.5.0-stats.txt")
+    assert [error in part for part in PARSER.runs(text + text + error)] == [False, True]
+    with pytest.raises(EvidenceError, match="code 23"):
+        PARSER.parse(text + error)
+    assert PARSER.parse(text + error + text) == PARSER.parse(text)

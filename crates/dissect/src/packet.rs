@@ -33,7 +33,7 @@ pub enum Link {
     Pktap,
     /// The log of the packet filter of BSD: how long it is, a family.
     Pflog,
-    /// IPsec of BSD: a family, an index, flags.
+    /// The encapsulation of IP in BSD: a family, an index, flags.
     Enc,
     /// Not read.
     Unknown(u32),

@@ -278,7 +278,7 @@ def reads(
     """
 
     def unbroken(text: str) -> Iterable[Figure]:
-        rows = lines(text) if broken is not None else []
+        rows = lines((runs(text) or [text])[-1] if runs else text) if broken is not None else []
         if said := first_match(rows[last_run(rows, begins) if begins else 0 :], broken) if broken is not None else None:
             raise ValueError(f"run that did its work ({said[0].strip()[:120]!r})")
         return figures(text)
@@ -291,13 +291,18 @@ def reads(
 
 
 def runs_in(text: str, begins: re.Pattern[str] | None = None, ends: re.Pattern[str] | None = None) -> list[str]:
-    """Return the texts of the runs in an output, in order; what stands before the first and after the last belongs to these."""
+    """Return the texts of the runs in an output, in order; what stands before the first and after the last belongs to these.
+
+    None where no line tells of runs.
+    """
     if text.lstrip().startswith("{"):
         starts = [match.start() for match in re.finditer(r"^\{", text, re.MULTILINE)]
         return [text[start:end] for start, end in pairwise([*starts, len(text)])] or [text]
     rows = text.splitlines(keepends=True)
     heads = [at for at, row in enumerate(rows) if begins and begins.fullmatch(row.rstrip("\r\n"))]
     heads += [at + 1 for at, row in enumerate(rows) if ends and ends.fullmatch(row.rstrip("\r\n"))]
+    if not heads:
+        return []
     cuts = [0, *(heads[1:] if begins else heads[:-1]), len(rows)]
     return [part for start, end in pairwise(cuts) if (part := "".join(rows[start:end])).strip()]
 

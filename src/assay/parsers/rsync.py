@@ -20,14 +20,26 @@ PROGRESS = re.compile(
 )
 ANY_PROGRESS = re.compile(PROGRESS.pattern.replace("chk=0/", r"chk=\d+/"))
 SUMMARY = re.compile(r"total size is .{1,200}")
+FAILED = re.compile(r"rsync error: .{1,300}")
+"""What rsync says last of a copy of which a part is missing; it counts what went over all the same."""
 NAMES = "sending incremental file list"
+
+
+def runs(text: str) -> list[str]:
+    """Return the text of each run: its summary ends it, with an error that may follow."""
+    found, is_over = [""], False
+    for row in text.splitlines(keepends=True):
+        bare = row.strip()
+        if is_over and bare and not FAILED.fullmatch(bare):
+            found, is_over = [*found, ""], False
+        is_over = is_over or SUMMARY.fullmatch(bare) is not None
+        found[-1] += row
+    return found
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the bytes of files if printed, else all bytes transferred; nothing if no file was copied."""
-    whole = printed.lines(text)
-    ends = [index for index, row in enumerate(whole) if SUMMARY.fullmatch(row)]
-    rows = whole[ends[-2] + 1 if len(ends) > 1 else 0 :]  # of several runs the last counts
+    rows = printed.lines(runs(text)[-1])
     if any("(xfr#" in row and not ANY_PROGRESS.fullmatch(row) for row in rows):
         raise ValueError("progress line")
     if any(row.startswith("Total transferred file size:") and not TRANSFERRED.fullmatch(row) for row in rows):
@@ -37,11 +49,11 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         for pattern in (PROGRESS, SENT, TRANSFERRED)
     )
     crossed = _whole(sent[1]) + _whole(sent[2]) if sent else 0
-    amount = _whole(files[1]) if files else _whole(progress[1]) if progress and NAMES not in text else crossed
+    amount = _whole(files[1]) if files else _whole(progress[1]) if progress and NAMES not in rows else crossed
     if amount == 0:
         return
     yield from printed.both_sides(bytes=printed.exact(amount))
-    if progress and NAMES not in text:
+    if progress and NAMES not in rows:
         yield from printed.both_sides(bytes_per_s=printed.number(progress[2], printed.power(progress[3])))
     elif sent:
         yield from printed.both_sides(bytes_per_s=_of_clock(_whole(sent[3]) + int(sent[4]) / 100, crossed))
@@ -59,6 +71,6 @@ def _whole(text: str) -> int:
 PARSER = Parser(
     name="rsync",
     recognises=printed.prints(("rsync",), SENT, PROGRESS),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, runs=runs, broken=FAILED),
     operations=printed.copy_operations,
 )

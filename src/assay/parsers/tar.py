@@ -72,7 +72,7 @@ PARSER = Parser(
     name="tar",
     programs=("tar", "gtar"),
     recognises=recognises,
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, ends=TOTALS),
     operations=operations,
     trap=trap,
 )

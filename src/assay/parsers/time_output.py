@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from assay.catalogue import Parser, printed
 
@@ -29,8 +30,15 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         yield "command.elapsed_ns", elapsed
 
 
+def runs(text: str) -> list[str]:
+    """Return the text of each command: its time ends it."""
+    rows = text.splitlines(keepends=True)
+    ends = [at + 1 for at, row in enumerate(rows) if printed.real_time([row.rstrip("\r\n")])]
+    return ["".join(rows[start:end]) for start, end in pairwise([0, *ends[:-1], len(rows)])]
+
+
 PARSER = Parser(
     name="time_output",
     recognises=recognises,
-    **printed.reads(_figures, EXPECTED, broken=FAILED),
+    **printed.reads(_figures, EXPECTED, runs=runs, broken=FAILED),
 )

@@ -32,6 +32,7 @@ from assay.records import (
     StopRule,
     Trial,
 )
+from assay.watch import repeated
 from assay.watch.claims import FIGURES, WORKLOAD, claimed, default_claim, direction_of, fitting, operations
 from assay.watch.reports import PHASE, Reported
 
@@ -81,7 +82,6 @@ KNOWN = {
     "bench.sh": r"^\s*I/O Speed\(1st run\)",
     "Geekbench": r"^Geekbench \d",
     "SPDK's perf": r"^Device Information\s+:\s+IOPS\s+MiB/s",
-    "rbd bench": r"^elapsed:\s+\d+\s+ops:\s+\d+\s+ops/sec:",
     "PostMark": r"^\s*\d+ transactions? \(?\d* ?per second\)?|^PostMark v",
     "Blogbench": r"^Final score for (?:writes|reads):",
     "tiobench": r"^Unit information\n=+",
@@ -268,7 +268,7 @@ def runs_of(text: str, last: Reported) -> tuple[Sequence[Reported], Sequence[str
     Reports of one call that grow (fio --status-interval) are one run.
     """
     parser = catalogue.find("parsers", last.tool)
-    parts = parser.runs(text)
+    parts = parts_of(parser, text)
     runs = [run for part in parts if (run := read_or_none(parser, part)) is not None]
     if len(runs) < FEWEST_RUNS or runs[-1].values != last.values:
         return (last,), ()
@@ -277,6 +277,14 @@ def runs_of(text: str, last: Reported) -> tuple[Sequence[Reported], Sequence[str
     if last.tool.startswith("fio_") and do_grow(runs):
         return (last,), (f"{len(runs) - 1} earlier reports of the same call", *unread)
     return runs, unread
+
+
+def parts_of(parser: Parser, text: str) -> Sequence[str]:
+    """Return the texts of the runs, by what the parser tells of their begin or end, or else by a heading that comes again."""
+    told = parser.runs(text)
+    if told:
+        return told
+    return repeated.parts(text, lambda part: one.values if (one := read_or_none(parser, part)) else None) or [text]
 
 
 def read_or_none(parser: Parser, text: str) -> Reported | None:
