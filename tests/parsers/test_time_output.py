@@ -50,7 +50,13 @@ def test_of_several_the_last_counts_and_zero_is_below_its_digits():
 
 
 def test_a_command_that_failed_has_no_time():
-    for said in ("Command exited with non-zero status 2", "Command terminated by signal 9", "\tExit status: 1"):
+    by_others = (
+        "ldap_bind: Invalid credentials (49)",
+        "cp: cannot create 'x': No space left on device",
+        "sh: 1: fi: not found",
+        "Killed",
+    )
+    for said in ("Command exited with non-zero status 2", "Command terminated by signal 9", "\tExit status: 1", *by_others):
         with pytest.raises(EvidenceError, match="did its work"):
             PARSER.parse(f"{said}\n{recorded('time-1.9-default.txt')}")
 
