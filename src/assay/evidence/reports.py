@@ -12,7 +12,7 @@ from assay.records import ABSOLUTE, EngineError, ErrorSpace, Phase, Reading, Run
 Parse = Callable[[Mapping[str, Value], str, int], Mapping[str, float]]
 Texts = tuple[str, str]
 """Standard output and standard error."""
-SUMMED = ("_per_s", "_per_s_half", ".bytes", ".count", ".errors", ".attempts", ".doubtful")
+SUMMED = ("_per_s", "_per_s_half", ".bytes", ".count", ".errors", ".attempts", ".answered", ".doubtful")
 """Figures of several commands that add up; of the others the worst stands for all."""
 
 

@@ -60,6 +60,7 @@ def _counts(found: Mapping[str, str], kinds: re.Match[str] | None) -> Iterator[p
     ):  # an error page has another length
         yield "request.doubtful", printed.exact(doubtful)
     yield "request.attempts", printed.exact(count)
+    yield "request.answered", printed.exact(max(0, count - others))
 
 
 def _percentiles(rows: Sequence[str]) -> Iterator[printed.Figure]:

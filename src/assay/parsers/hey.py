@@ -60,6 +60,7 @@ def _counts(rows: Sequence[str]) -> Iterator[printed.Figure]:
     yield "request.count", printed.exact(count)
     yield "request.errors", printed.exact(failed + sum(int(one[2]) for one in answers if one[1][0] not in GOOD))
     yield "request.attempts", printed.exact(count + failed)
+    yield "request.answered", printed.exact(sum(int(one[2]) for one in answers if one[1][0] == "2"))
     if moved := sum(int(one[2]) for one in answers if one[1][0] == "3"):  # it follows them unless it is told not to
         yield "request.doubtful", printed.exact(moved)
 

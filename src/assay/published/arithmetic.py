@@ -636,15 +636,23 @@ def _in_flight_of(statement: Statement, clause: int) -> Fraction | None:
     return found[0] if len(found) == 1 else None
 
 
+FASTEST_DISK = (Fraction(250), "15,000 rpm, the fastest ever sold,")
+"""Turns a second of a disk whose speed is not stated, and its words."""
+
+
 def head_moves(case: Case) -> Iterator[Finding]:
     """Judge random requests on a rotating disk (L08): its head moves to each of them."""
     statement, found = case.statement, claim.requests(case.statement)
     turns = statement.only(QuantityKind.TURNS)
-    if turns is None or found is None or Sense.RANDOM not in statement.roles or Sense.SEQUENTIAL in statement.roles:
+    a_second, disk = (turns.value, turns.text) if turns is not None else FASTEST_DISK
+    if turns is None and Sense.ROTATING not in statement.roles:
         return
-    most = turns.value * case.limit(CROSS_METRIC, "requests_a_turn")
+    said = {*statement.roles, *(found.roles if found is not None else ())}
+    if found is None or Sense.RANDOM not in said or Sense.SEQUENTIAL in said:
+        return
+    most = a_second * case.limit(CROSS_METRIC, "requests_a_turn")
     rate = claim.quantity(found.value, QuantityKind.EVENTS)
-    words = f"{found.text} is {rate}; the head of one disk of {turns.text} reaches at most {float(most):,.0f}/s"
+    words = f"{found.text} is {rate}; the head of one disk of {disk} reaches at most {float(most):,.0f}/s"
     if found.interval.low <= most:
         yield claim_finding(CROSS_METRIC, State.PASS, f"{words}.")
         return
@@ -655,7 +663,7 @@ def head_moves(case: Case) -> Iterator[Finding]:
         severity=Severity.QUALIFIES,
         observed={"requests": float(found.value)},
         threshold={"requests": float(most)},
-        relabel=f"{rate} random requests are no figure of one disk of {turns.text}",
+        relabel=f"{rate} random requests are no figure of one disk of {disk}",
         advice="ask how many disks there were, and which caches were in front of them",
     )
 

@@ -14,7 +14,18 @@ from fractions import Fraction
 from assay import units
 from assay.published import printouts, statement, vocabulary
 from assay.published.statement import LABEL_ROLES, ClaimComparison, Leftover, PrintedFigure, Statement, Wire
-from assay.published.vocabulary import NOUNS, UNIT_PATTERNS, WORD, WORDS, Interval, PrintedNumber, QuantityKind, Sense, unit_size
+from assay.published.vocabulary import (
+    ADJECTIVES,
+    NOUNS,
+    UNIT_PATTERNS,
+    WORD,
+    WORDS,
+    Interval,
+    PrintedNumber,
+    QuantityKind,
+    Sense,
+    unit_size,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,12 +105,14 @@ def _with_unit(text: str, start: int, end: int, ends: tuple[PrintedNumber, Print
         match = pattern.match(text, unit_at)
         if match is not None and not _splits_a_word(text, match.end()):
             size = unit_size(kind, match)
-            noun = NOUNS.get(match.groupdict().get("noun") or "")
+            parts = match.groupdict()
+            adjectives = (parts.get("how") or parts.get("of") or "").split()
+            roles = {NOUNS.get(parts.get("noun") or ""), *(ADJECTIVES[word] for word in adjectives)} - {None}
             token = _figure(text, (start, match.end()), kind, (ends[0].scaled(size), ends[1].scaled(size)), size)
             return (
                 token
-                if noun is None or token.figure is None
-                else replace(token, figure=replace(token.figure, roles=frozenset({noun})))
+                if not roles or token.figure is None
+                else replace(token, figure=replace(token.figure, roles=frozenset(role for role in roles if role is not None)))
             )
     letters = _LETTERS.match(text, end)
     meant = units.hint(letters[1]) if letters else None

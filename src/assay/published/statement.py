@@ -74,7 +74,12 @@ _ALSO: Mapping[str, str] = {
         f"WiFi-{generation}": rf"(?:Wi-?Fi|WLAN)[- ]?{generation}E?|802\.11[- ]?{letters}"
         for generation, letters in ((4, "n"), (5, "ac"), (6, "ax"), (7, "be"))
     },
-    **{f"PCIe-{generation}": rf"PCI(?:e|-E|[ -]Express)[- ]?(?:Gen[- ]?)?{generation}" for generation in range(1, 6)},
+    **{
+        f"PCIe-{generation}": rf"PCI(?:e|-E|[ -]Express)[- ]?(?:Gen[- ]?)?{generation}|Gen ?{generation}(?=(?:\.0)?\s?x\d)"
+        for generation in range(1, 6)
+    },
+    **{f"Thunderbolt-{generation}": rf"TB ?{generation}(?= )" for generation in (3, 4, 5)},
+    "UHS-I": r"UHS[- ]?(?:I|1)(?![I0-9])",
 }
 """Other names under which links are sold: generations in Roman figures, by their signalling rate, by `Gen`."""
 
@@ -125,6 +130,11 @@ _OF_WIFI = re.compile(
 _STREAMS = re.compile(r"(?P<streams>[1-8])x[1-8](?::[1-8])?\s+(?=Wi-?Fi|WLAN|802\.11)", re.IGNORECASE | re.ASCII)
 MOST_STREAMS: Mapping[str, int] = {"WiFi-4": 4, "WiFi-5": 8, "WiFi-6": 8, "WiFi-7": 8}
 """The spatial streams of the rate that links.toml has."""
+_SATA = re.compile(
+    r"(?:(?P<count>\d{1,2})\s*(?:[x×*]\s*)?|(?P<word>" + "|".join(COUNT_WORDS) + r")\s+)?"
+    r"SATA(?![- ]?[I0-9])(?:\s+(?:SSDs?|HDDs?|drives?|disks?))?(?![A-Za-z0-9_])",
+    re.IGNORECASE | re.ASCII,
+)
 _GIGABIT = re.compile(rf"{_COUNT}(?:gigabit\s+(?:Ethernet|LAN)|GigE)(?![A-Za-z0-9_])", re.IGNORECASE | re.ASCII)
 
 
@@ -137,6 +147,9 @@ def wire_at(text: str, start: int) -> Wire | None:
     gigabit = _GIGABIT.match(text, start)
     if gigabit is not None:
         return _wire(gigabit, "1GbE", None)
+    sata = _SATA.match(text, start)
+    if sata is not None:
+        return _wire(sata, "SATA-3", f"{sata[0]!r} counts as SATA-3, the fastest")
     by_speed = _BY_SPEED.match(text, start)
     custom = _assumed(by_speed) if by_speed is not None else None
     return custom or _of_wifi(text, start) or _by_streams(text, start) or _by_rate(text, start) or _crossed(text, start)

@@ -108,6 +108,7 @@ class Sense(StrEnum):
     RECEIVED = "received"
     LIMIT = "limit that somebody set"
     REORDERED = "requests were sorted or merged"
+    ROTATING = "a disk with a head that moves"
 
 
 BYTES: Mapping[str, Fraction] = {
@@ -159,11 +160,13 @@ IOPS: Mapping[str, Fraction] = {
     if prefix or not gap
 }
 """Operations are counted in powers of 1,000 alone, so `K` and `M` are clear before them."""
+THOUSANDS: Mapping[str, int] = {"k": 10**3, "K": 10**3, "M": 10**6}
+"""Before what is counted in powers of 1,000 alone: `50k requests per second`."""
 NOUNS: Mapping[str, Sense | None] = {
     **dict.fromkeys(("read", "reads"), Sense.READ),
     **dict.fromkeys(("write", "writes", "create", "creates"), Sense.WRITE),
     **dict.fromkeys(("op", "ops", "operation", "operations", "request", "requests", "I/O", "I/Os", "IOs"), None),
-    **dict.fromkeys(("transaction", "transactions", "file", "files", "object", "objects"), None),
+    **dict.fromkeys(("transaction", "transactions", "commit", "commits", "file", "files", "object", "objects"), None),
     **dict.fromkeys(("entry", "entries", "search", "searches", "query", "queries", "message", "messages"), None),
     **dict.fromkeys(("packet", "packets", "datagram", "datagrams", "key", "keys", "row", "rows", "document", "documents"), None),
 }
@@ -215,7 +218,7 @@ _WORDS: Mapping[Sense, str] = {
     Sense.JUMBO: "jumbo | jumbo frames | MTU 9000",
     Sense.BOTH_WAYS: "both directions | both ways | bidirectional | full duplex",
     Sense.BLOCK: "record | records | record size | block | blocks | block size | requests | request size",
-    Sense.LATENCY: "latency | response time | each | per operation | per request | mean | average | avg"
+    Sense.LATENCY: "latency | response time | fsync | fsync takes | each | per operation | per request | mean | average | avg"
     " | mean latency | average latency | avg latency",
     Sense.ROUND_TRIP: "RTT | round trip | round trip time | ping",
     Sense.PERCENTILE: " | ".join(f"{name}{latency}" for name in RANKS for latency in ("", " latency")),
@@ -230,6 +233,7 @@ _WORDS: Mapping[Sense, str] = {
     Sense.RECEIVED: "received | arrived | delivered",
     Sense.LIMIT: "limit | limited to | limited | capped at | cap | quota | provisioned | throttled to"
     " | disk of up to | disk of at most",
+    Sense.ROTATING: "HDD | hard drive | hard disk | spinning disk",
     Sense.REORDERED: "reordered | sorted | merged | reordering | NCQ | elevator",
 }
 WORDS: Mapping[str, Sense] = {word.strip().lower(): role for role, listed in _WORDS.items() for word in listed.split(" | ")}
@@ -269,10 +273,21 @@ _NO_RATE = rf"(?!\s+(?:[a-z]+\s+)?(?:{_any(NOUNS)}){_PER}(?:{pattern(SECONDS).pa
 """`256k reads per second` is a count."""
 _BLOCK = rf"(?P<block>(?:{_POWER_OF_TWO}){pattern(BLOCKS).pattern}){_NO_RATE}{_BLOCK_FOLLOWS}"
 
+ADJECTIVES: Mapping[str, Sense] = {
+    "random": Sense.RANDOM,
+    "sequential": Sense.SEQUENTIAL,
+    "sustained": Sense.STEADY,
+    "read": Sense.READ,
+    "write": Sense.WRITE,
+}
+"""What stands between a number and its operations: `20,000 random read IOPS`."""
+_HOW = rf"(?P<how>(?:(?:{'|'.join(ADJECTIVES)})\s+){{1,3}})?"
+_OF = _HOW.replace("<how>", "<of>")
+
 UNIT_PATTERNS: Mapping[QuantityKind, re.Pattern[str]] = {
     QuantityKind.RATE: re.compile(rf"(?P<unit>{_any(BYTES, BITS, RATE_BITS)}){_PER}{_PERIOD}"),
     QuantityKind.EVENTS: re.compile(
-        rf"(?:(?P<noun>{_any(NOUNS)}){_PER}|{_SLASH}){_PERIOD}|(?P<iops>{pattern(IOPS).pattern})(?!=)"
+        rf"(?:(?:(?P<thousands>[kKM])\s+)?{_HOW}(?P<noun>{_any(NOUNS)}){_PER}|{_SLASH}){_PERIOD}|{_OF}(?P<iops>{pattern(IOPS).pattern})(?!=)"
     ),
     QuantityKind.AMOUNT: re.compile(f"(?P<unit>{pattern({**BYTES, **BITS}).pattern})|{_BLOCK}"),
     QuantityKind.TIME: re.compile(_PERIOD),
@@ -293,6 +308,8 @@ def unit_size(kind: QuantityKind, match: re.Match[str]) -> Fraction:
         size *= BLOCKS[parts["block"]]
     if parts.get("iops"):
         size *= IOPS[parts["iops"]]
+    if parts.get("thousands"):
+        size *= THOUSANDS[parts["thousands"]]
     if parts.get("period"):
         seconds = SECONDS[parts["period"]]
         size = seconds if kind is QuantityKind.TIME else size / seconds

@@ -7,7 +7,8 @@ An external tool's parser gives its failures; without that number the rule is n/
 - Answers that may be none, above `noted_error_share`: unverified. ab calls answers of another length failed, caches miss keys.
 - A command that moved bytes and ended with another status than 0, and whose tool counts no failures: unverified.
 - Answers of HTTP that a load generator calls successes, by a sample of them (`assay stat` as root, no TLS): redirections
-  qualify, pages of errors invalidate, empty ones are unverified. Without a sample answers below `small_answer_bytes` are, too.
+  qualify, pages of errors invalidate, empty ones are unverified. So are answers below `small_answer_bytes` without a sample, of
+  tools that do not tell redirections apart (wrk, k6).
 - curl says nothing of the page of an error: its status is read from its output (-w, -v, -i), else unverified without -f.
 - Under a device or stable-media claim one failed flush invalidates: the kernel reports a failed buffered write only there, and
   only once.
@@ -131,7 +132,7 @@ def by_answers(case: TrialCase) -> Finding | None:
 def by_size(case: TrialCase) -> Finding | None:
     """Answers that are as small as redirections and empty pages, where none was seen."""
     amount, count = (case.phase.values.get(name, 0.0) for name in ("response.bytes", "request.count"))
-    each = amount / count if count else 0.0
+    each = amount / count if count and "request.answered" not in case.phase.values else 0.0  # else the tool knows redirections
     if not 0 < each < case.thresholds["small_answer_bytes"]:
         return None
     text = (
