@@ -157,13 +157,11 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
 def late_client(case: TrialCase) -> str:
     """Which client was the last to start, or to end where the ends lie further apart, and by how much."""
     clients = measures.client_operations(case.phase, case.measure.operation)
-    starts, ends = (
-        sorted((one(client, total), client.index, client) for client, total in clients)
-        for one in (lambda _, total: total.first_ns, lambda client, total: client.until(total.last_ns))
-    )
+    starts = sorted(((total.first_ns, client) for client, total in clients), key=lambda one: one[0])
+    ends = sorted(((client.until(total.last_ns), client) for client, total in clients), key=lambda one: one[0])
     began_ns, ended_ns = (times[-1][0] - times[0][0] for times in (starts, ends))
     word, times, late_ns = ("start", starts, began_ns) if began_ns >= ended_ns else ("end", ends, ended_ns)
-    return f"Last to {word}: {named(times[-1][2])}, {measures.with_unit(late_ns, Unit.NANOSECONDS)} after the first"
+    return f"Last to {word}: {named(times[-1][1])}, {measures.with_unit(late_ns, Unit.NANOSECONDS)} after the first"
 
 
 def bracket(case: TrialCase) -> Bound | None:

@@ -35,12 +35,12 @@ def hosts_of(case: TrialCase) -> frozenset[str]:
 
 def check(case: TrialCase) -> Finding:
     """The index of all connections, or of all hosts of the server, and the one that got least."""
+    lacking: tuple[str, ...] = ()
     if connections.stream_ends(case.phase, case.measure.operation) is None:
         shares, what, label = servers(case), "hosts of the server", "unequal servers"
         lacking = ("L4.read", "L4.write")
     else:
         shares, what, label = connections.shares(case.phase, case.measure.operation), "connections", "unequal streams"
-        lacking = ()
     if shares is None:
         text = f"Bytes of the single {what} unknown{'' if lacking else ' (TCP_INFO)'}."
         return found(RULE, case, State.UNVERIFIED, text, lacking=lacking)
