@@ -6,7 +6,8 @@ A percentile p of the common window lies between two percentiles of all operatio
 The window has the share w of all operations.
 - Overlap below `overlap_share`: qualified and bounded; below `invalid_overlap_share`: invalid.
 - A client without any operation: invalid.
-- Jain's index of the clients' rates below `fairness`: a note that names the slowest client, and since when it is slow.
+- Jain's index of the clients' rates below `fairness`, or a client that did less than half of the mean in each twentieth of the
+  last `slow_share` of the time: a note that names the slowest client, and since when it is slow.
 - Clients on several hosts, and clocks that are known too little to tell: unverified.
 
 External tools have no bound, unless `assay stat` saw several calls. Open loads are n/a: every client works from T to the end of
@@ -93,10 +94,13 @@ def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: 
     fair = connections.jains_index(rates)
     overlapped = f"All {len(rates)} clients overlapped for {measures.percent(overlap)} of the time"
     observed = {**observed, "fairness": fair}
-    if fair >= case.thresholds["fairness"]:
+    late = slow_to_the_end(case)
+    if fair >= case.thresholds["fairness"] and late is None:
         return found(RULE, case, State.PASS, f"{overlapped}.", observed=observed)
-    slowest, clients = measures.percent(min(rates) / max(rates)), measures.client_operations(case.phase, case.measure.operation)
-    client = clients[rates.index(min(rates))][0]
+    clients = measures.client_operations(case.phase, case.measure.operation)
+    client = late or clients[rates.index(min(rates))][0]
+    own = rates[[one for one, _ in clients].index(client)]
+    slowest = measures.percent(own / max(rates))
     which = f"{named(client)} did {slowest} of the fastest{since(case, client)}"
     return found(
         RULE,
@@ -108,6 +112,17 @@ def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: 
         relabel="unequal clients",
         detail=which,
     )
+
+
+def slow_to_the_end(case: TrialCase) -> Client | None:
+    """A client that did less than half of the mean of all in each part of the time from early on; None without one."""
+    window = measures.common_window(case.phase, case.observations, case.measure.operation)
+    if window is None:
+        return None
+    latest_ns = window.to_ns - case.thresholds["slow_share"] * (window.to_ns - window.from_ns)
+    clients = [client for client, _ in measures.client_operations(case.phase, case.measure.operation)]
+    since = (windows.slow_since(case.phase, case.observations, case.measure.operation, one) for one in clients)
+    return next((one for one, at_ns in zip(clients, since, strict=True) if at_ns is not None and at_ns <= latest_ns), None)
 
 
 def named(client: Client) -> str:
