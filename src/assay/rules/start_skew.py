@@ -6,8 +6,8 @@ A percentile p of the common window lies between two percentiles of all operatio
 The window has the share w of all operations.
 - Overlap below `overlap_share`: qualified and bounded; below `invalid_overlap_share`: invalid.
 - A client without any operation: invalid.
-- Jain's index of the clients' rates below `fairness`, or a client that did less than half of the mean in each twentieth of the
-  last `slow_share` of the time: a note that names the slowest client, and since when it is slow.
+- Jain's index of the clients' rates below `fairness`: a note that names the slowest client, and since when it is slow.
+- A client below half of the mean in each twentieth of the last `slow_share` of the time: the same note.
 - Clients on several hosts, and clocks that are known too little to tell: unverified.
 
 External tools have no bound, unless `assay stat` saw several calls. Open loads are n/a: every client works from T to the end of
