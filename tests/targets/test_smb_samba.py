@@ -46,6 +46,13 @@ def test_a_kernel_without_a_client_is_named(tmp_path, monkeypatch):
     assert any("has no cifs (modprobe cifs)" in one for one in found)
 
 
+@each("target client needed", ("smb_samba", "kernel", False), ("smb_samba", "rclone", True), ("nfs_ganesha", "kernel", False))
+def test_the_kernels_client_needs_no_fuse(monkeypatch, target, client, needed):
+    monkeypatch.setattr(mounted, "no_fuse", lambda host: ("no FUSE",))
+    plug = catalogue.find("targets", target)
+    assert ("no FUSE" in plug.lacks(HOST, catalogue.resolved(plug.knobs, {"client": client}))) == needed
+
+
 @each(
     "knobs wanted",
     ({}, "guest,nosharesock"),

@@ -87,6 +87,8 @@ class FileSoftware:
         host, plan, point, instance.data
     )
     """Prove the mount at a point and return what an fsync through it does; raises TrialError. Default: the data are files."""
+    kernel: mounted.KernelClient | None = None
+    """The client that a kernel may have for it: such a mount needs no FUSE."""
     keeps_files: bool = True
     """Whether each file is in the server's data under its own name; else it is compared through the mount."""
     mounts: bool = True
@@ -145,10 +147,11 @@ def check(software: FileSoftware, host: Host, setting: Setting) -> tuple[str, ..
 def lacks(software: FileSoftware, host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return what this host lacks for the server and its clients."""
     tools = (*network_pair.TOOLS, *software.tools(knobs), *client_programs(knobs))
+    in_kernel = software.kernel is not None and software.kernel.used(host, knobs) == mounted.KERNEL
     return (
         *external_commands.missing(host, tools),
         *software.lacks(host, knobs),
-        *(mounted.no_fuse(host) if software.mounts else ()),
+        *(mounted.no_fuse(host) if software.mounts and not in_kernel else ()),
     )
 
 

@@ -17,7 +17,8 @@ FAILED = re.compile(
     r"Command (?:exited with non-zero status|terminated by signal|stopped by signal) \d{1,3}|\s*Exit status: [1-9]\d{0,2}"
     r"|ldap_\w{1,30}(?:\([\w-]{1,20}\))?: .{1,120} \(-?\d{1,5}\)"
     r"|.{1,200}: (?:No such file or directory|Permission denied|Operation not permitted|No space left on device"
-    r"|Input/output error|Read-only file system|Stale file handle|Connection refused|Connection reset by peer|Broken pipe|command not found)"
+    r"|Input/output error|Read-only file system|Stale file handle|Connection refused|Connection reset by peer"
+    r"|Broken pipe|command not found)"
     r"|.{1,60}: \d{1,4}: .{1,120}: not found"
     r"|(?:Killed|Terminated|Aborted|Segmentation fault|Bus error|Hangup)(?: \(core dumped\))?"
 )

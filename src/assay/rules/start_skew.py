@@ -7,6 +7,7 @@ The window has the share w of all operations.
 - Overlap below `overlap_share`: qualified and bounded; below `invalid_overlap_share`: invalid.
 - A client without any operation: invalid.
 - Jain's index of the clients' rates below `fairness`: a note that names the slowest client, and since when it is slow.
+- A client below half of the mean in each twentieth of the last `slow_share` of the time: the same note.
 - Clients on several hosts, and clocks that are known too little to tell: unverified.
 
 External tools have no bound, unless `assay stat` saw several calls. Open loads are n/a: every client works from T to the end of
@@ -93,10 +94,13 @@ def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: 
     fair = connections.jains_index(rates)
     overlapped = f"All {len(rates)} clients overlapped for {measures.percent(overlap)} of the time"
     observed = {**observed, "fairness": fair}
-    if fair >= case.thresholds["fairness"]:
+    late = slow_to_the_end(case)
+    if fair >= case.thresholds["fairness"] and late is None:
         return found(RULE, case, State.PASS, f"{overlapped}.", observed=observed)
-    slowest, clients = measures.percent(min(rates) / max(rates)), measures.client_operations(case.phase, case.measure.operation)
-    client = clients[rates.index(min(rates))][0]
+    clients = measures.client_operations(case.phase, case.measure.operation)
+    client = late or clients[rates.index(min(rates))][0]
+    own = rates[[one for one, _ in clients].index(client)]
+    slowest = measures.percent(own / max(rates))
     which = f"{named(client)} did {slowest} of the fastest{since(case, client)}"
     return found(
         RULE,
@@ -108,6 +112,17 @@ def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: 
         relabel="unequal clients",
         detail=which,
     )
+
+
+def slow_to_the_end(case: TrialCase) -> Client | None:
+    """A client that did less than half of the mean of all in each part of the time from early on; None without one."""
+    window = measures.common_window(case.phase, case.observations, case.measure.operation)
+    if window is None:
+        return None
+    latest_ns = window.to_ns - case.thresholds["slow_share"] * (window.to_ns - window.from_ns)
+    clients = [client for client, _ in measures.client_operations(case.phase, case.measure.operation)]
+    since = (windows.slow_since(case.phase, case.observations, case.measure.operation, one) for one in clients)
+    return next((one for one, at_ns in zip(clients, since, strict=True) if at_ns is not None and at_ns <= latest_ns), None)
 
 
 def named(client: Client) -> str:
@@ -157,13 +172,11 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
 def late_client(case: TrialCase) -> str:
     """Which client was the last to start, or to end where the ends lie further apart, and by how much."""
     clients = measures.client_operations(case.phase, case.measure.operation)
-    starts, ends = (
-        sorted((one(client, total), client.index, client) for client, total in clients)
-        for one in (lambda _, total: total.first_ns, lambda client, total: client.until(total.last_ns))
-    )
+    starts = sorted(((total.first_ns, client) for client, total in clients), key=lambda one: one[0])
+    ends = sorted(((client.until(total.last_ns), client) for client, total in clients), key=lambda one: one[0])
     began_ns, ended_ns = (times[-1][0] - times[0][0] for times in (starts, ends))
     word, times, late_ns = ("start", starts, began_ns) if began_ns >= ended_ns else ("end", ends, ended_ns)
-    return f"Last to {word}: {named(times[-1][2])}, {measures.with_unit(late_ns, Unit.NANOSECONDS)} after the first"
+    return f"Last to {word}: {named(times[-1][1])}, {measures.with_unit(late_ns, Unit.NANOSECONDS)} after the first"
 
 
 def bracket(case: TrialCase) -> Bound | None:

@@ -2,7 +2,7 @@
 
 Each end of the engine `net` has the bytes of each connection (TCP_INFO): those that the peer acknowledged, or that came.
 A fair share is the mean over the connections in one direction.
-Where a server has nodes on several hosts, and the lab does not see its connections, the bytes of each host's interfaces count.
+If a server has nodes on several hosts, and the lab does not see its connections, the bytes of each host's interfaces count.
 - Jain's index of the bytes below `fairness`, or a connection below `least_share` of its fair share: a note that names it.
 
 The first 64 connections of a client are listed, and only those are judged. The engine notes since which look a connection moved
@@ -35,12 +35,12 @@ def hosts_of(case: TrialCase) -> frozenset[str]:
 
 def check(case: TrialCase) -> Finding:
     """The index of all connections, or of all hosts of the server, and the one that got least."""
+    lacking: tuple[str, ...] = ()
     if connections.stream_ends(case.phase, case.measure.operation) is None:
         shares, what, label = servers(case), "hosts of the server", "unequal servers"
         lacking = ("L4.read", "L4.write")
     else:
         shares, what, label = connections.shares(case.phase, case.measure.operation), "connections", "unequal streams"
-        lacking = ()
     if shares is None:
         text = f"Bytes of the single {what} unknown{'' if lacking else ' (TCP_INFO)'}."
         return found(RULE, case, State.UNVERIFIED, text, lacking=lacking)

@@ -93,5 +93,6 @@ SOFTWARE = FileSoftware(
     version=version,
     setup=setup,
     lacks=lacks,
+    kernel=nfs_clients.IN_KERNEL,
 )
 TARGET = file_server.target("nfs_ganesha", SOFTWARE, *nfs_clients.KNOBS)

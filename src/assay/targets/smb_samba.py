@@ -151,6 +151,7 @@ SOFTWARE = FileSoftware(
     version=version,
     setup=lambda instance: SETUP,
     lacks=lacks,
+    kernel=IN_KERNEL,
 )
 SERVED = file_server.target(
     "smb_samba",
