@@ -69,7 +69,10 @@ class CpuUse:
     allowed: float | None
     """How many CPUs the host has, and how many of them the load may use."""
     waited: float
-    """For which share of the time the tasks of an external command were ready without a CPU, all together; 0 if unknown."""
+    """For which share of the time the tasks of an external command were ready without a CPU, all together.
+
+    0 if unknown, and where other programs had most of the CPUs: their share is noise, which N02 and N03 judge.
+    """
 
 
 def applies(case: TrialCase) -> str | None:
@@ -92,7 +95,7 @@ def check(case: TrialCase) -> Finding:
     }
     if over := reached(use, case):
         return limited(case, over, observed | {"page_ns": page_ns(case)})
-    if (ran := computed(case)) is not None:
+    if (ran := computed(case, use.waited)) is not None:
         seen = idle_share(case.phase, case.observations, case.direction or Direction.READ)
         if seen is None:
             text = f"The command computed for {measures.percent(ran)} of the time; how long the device was idle is unknown."
@@ -140,7 +143,7 @@ def reached(use: CpuUse, case: TrialCase) -> list[str]:
     return over
 
 
-def computed(case: TrialCase) -> float | None:
+def computed(case: TrialCase, waited: float) -> float | None:
     """The share of the time in which an external command used the CPU beyond its calls, or was ready without one.
 
     None where it is too little.
@@ -151,7 +154,7 @@ def computed(case: TrialCase) -> float | None:
     if not of_data or not spent or lasted < case.thresholds["idle_seconds"] * 1e9:
         return None
     own = max(0.0, sum(spent) - operations(case) * case.thresholds["call_ns"]) / lasted
-    ran = min(1.0, own + waited_share(case))
+    ran = min(1.0, own + waited)
     return ran if ran >= least_idle(case) else None
 
 
@@ -289,16 +292,17 @@ def used(case: TrialCase) -> CpuUse:
     workers = sum(client.workers for client in phase.clients)
     shares = [share for client in phase.clients if (share := busiest(case, client)) is not None]
     ran, ready = max(shares, default=(None, 0.0))
+    ours = min(1.0, own / busy) if busy else None
     return CpuUse(
         thread=ran if ran is None or phase.values else min(1.0, ran / (1 - ready)) if ready < 1 else 1.0,
         ran=ran,
         host=host,
-        own=min(1.0, own / busy) if busy else None,
+        own=ours,
         pressure=None if waits is None else ladder.rate(waits, phase.start_ns, phase.end_ns),
         crowded=ways is not None and workers > ways,
         cpus=cpus,
         allowed=allowed,
-        waited=waited_share(case),
+        waited=waited_share(case) if ours is None or ours >= case.thresholds["own_share"] else 0.0,
     )
 
 
