@@ -77,11 +77,17 @@ def test_a_device_that_waits_for_the_command_could_do_more():
     assert finding.bound.high == pytest.approx(1e8 / 0.6, rel=1e-3)  # 4 s of CPU time, less 20 calls of 50 us
 
 
+def test_a_wait_for_cpus_that_others_had_is_noise():
+    """N02 and N03 bound it: here it is a note."""
+    noise, own = (external(9.0, 0.5, waited_s=5.0, host=host) for host in (19.0, 0.9))
+    assert [(one.state, one.severity) for one in (noise, own)] == [(State.FAIL, Severity.NOTES), (State.FAIL, Severity.QUALIFIES)]
+
+
 @each(
     "idle_s cpu_s more state",
     (5.0, 1.9, {}, State.PASS),
     (9.0, 0.5, {"waited_s": 5.0}, State.FAIL),  # ready without a CPU
-    (9.0, 0.5, {"waited_s": 5.0, "host": 19.0}, State.PASS),  # others had the CPUs: noise (N02)
+    (1.9, 0.5, {"waited_s": 8.6, "host": 19.0}, State.PASS),  # others had the CPUs: noise (N02)
     (1.9, 0.5, {"waited_s": 8.6}, State.UNVERIFIED),  # ready nearly always, whatever the device did
     (1.9, 5.0, {}, State.PASS),
     (5.0, 4.0, {"direct": False}, State.PASS),  # copying into memory is a part of a buffered write

@@ -10,7 +10,7 @@ The time is the thread's working time, with the drain if it is charged, less the
 
 - The device of the file system was idle for `idle_share` of an external command's time, or `idle_direct` past the page cache.
   The command used the CPU for as long, beyond `call_ns` for each of its calls, or was ready without one: the device waited for
-  the client. Its waiting is known as root, from the kernel's record of each task that ended.
+  the client. Its waiting is known to `assay stat` as root, from the kernel's record of each task that ended.
 
 A claim of a layer below is bounded: a rate is at least, a latency at most the measured value. Without a claim it is a note.
 Reads from memory under tier = client-cache, and paced loads (`rate`, `schedule`, `think`), are n/a.
@@ -69,10 +69,9 @@ class CpuUse:
     allowed: float | None
     """How many CPUs the host has, and how many of them the load may use."""
     waited: float
-    """For which share of the time the tasks of an external command were ready without a CPU, all together.
-
-    0 if unknown, and where other programs had most of the CPUs: their share is noise, which N02 and N03 judge.
-    """
+    """For which share of the time the tasks of an external command were ready without a CPU, all together; 0 if unknown."""
+    crowded_out: bool
+    """Whether other programs had most of the CPUs: a wait for a CPU is noise then, which N02 and N03 judge."""
 
 
 def applies(case: TrialCase) -> str | None:
@@ -101,11 +100,13 @@ def check(case: TrialCase) -> Finding:
             text = f"The command computed for {measures.percent(ran)} of the time; how long the device was idle is unknown."
             return found(RULE, case, State.UNVERIFIED, text, observed=observed)
         if min(seen[1], ran) >= least_idle(case):
-            return device_waited(case, *seen, ran, observed | {"waited_share": use.waited})
+            noise = use.crowded_out and computed(case, 0.0) is None
+            return device_waited(case, *seen, ran, observed | {"waited_share": use.waited}, noise=noise)
     if use.thread is None:
         statement = "CPU time of the load's threads unknown: phase too short, or no counter."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
-    if case.phase.values and use.thread + use.waited >= limits["thread_share"]:
+    waited = 0.0 if use.crowded_out else use.waited
+    if case.phase.values and use.thread + waited >= limits["thread_share"]:
         ready = f", and was ready without one for {measures.percent(use.waited)} of the time" if use.waited >= LEAST_WAIT else ""
         statement = f"The command used {use.thread:.3g} CPUs{ready}; its number of threads is unknown."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
@@ -164,8 +165,7 @@ def waited_share(case: TrialCase) -> float:
     if not case.phase.values or lasted <= 0:
         return 0.0
     every = [one.value[-1] for one in ladder.gauges(case.phase, case.observations, "process", ladder.READY) if one.value]
-    each = (of_process(case, client, "run_delay_ns") for client in case.phase.clients)  # an experiment asks the process itself
-    return (sum(every) if every else ladder.total(each) or 0.0) / lasted
+    return sum(every) / lasted
 
 
 def least_idle(case: TrialCase) -> float:
@@ -192,9 +192,11 @@ def is_direct(case: TrialCase) -> bool:
     return asked or knob(case, "asks_direct") is True or past
 
 
-def device_waited(case: TrialCase, device: str, idle: float, ran: float, observed: dict[str, float | None]) -> Finding:
-    """The failure: the true rate of the device lies between the measured one and that of its busy time."""
-    claimed = case.claim.tier is not Tier.AS_IS or case.claim.durability is Durability.STABLE_MEDIA
+def device_waited(
+    case: TrialCase, device: str, idle: float, ran: float, observed: dict[str, float | None], *, noise: bool
+) -> Finding:
+    """The failure: the true rate of the device lies between the measured one and that of its busy time; noise is a note."""
+    claimed = (case.claim.tier is not Tier.AS_IS or case.claim.durability is Durability.STABLE_MEDIA) and not noise
     share, waited = measures.percent(idle), observed["waited_share"] or 0.0
     used = measures.percent(max(0.0, ran - waited) if waited >= LEAST_WAIT else ran)
     ready = f" and was ready without one for {measures.percent(min(1.0, waited))}" if waited >= LEAST_WAIT else ""
@@ -302,7 +304,8 @@ def used(case: TrialCase) -> CpuUse:
         crowded=ways is not None and workers > ways,
         cpus=cpus,
         allowed=allowed,
-        waited=waited_share(case) if ours is None or ours >= case.thresholds["own_share"] else 0.0,
+        waited=waited_share(case),
+        crowded_out=ours is not None and ours < case.thresholds["own_share"],
     )
 
 
