@@ -57,7 +57,13 @@ CASES = {
     ),
     "smb": (over("smb_samba"), files("read"), "read", "read", (needs("smbd", "rclone"), needs_fuse)),
     "iscsi": (over("iscsi", DISK), files("read"), "read", "read", (needs("tgtd", "nbdfuse", "qemu-storage-daemon"), needs_fuse)),
-    "ldap_load": ('kind = "ldap_openldap"\nentries = 1000', load("ldap_load"), "load", "search", (needs("slapd"),)),
+    "ldap_load": (
+        'kind = "ldap_openldap"\nentries = 1000\naddress = "{address}"',
+        load("ldap_load"),
+        "load",
+        "search",
+        (needs("slapd"),),
+    ),
     "iperf3": (
         'kind = "socket"\naddress = "{address}:5201"',
         f'[workloads.w]\nkind = "command"\n{SHELL}\n',
