@@ -124,7 +124,7 @@ def _name(test: str) -> str | None:
 PARSER = Parser(
     name="redis_benchmark",
     recognises=printed.prints(("redis-benchmark", "valkey-benchmark"), COLUMNS, COMPLETED, SUMMARY, RATE_6_0, CSV_6_0, QUIET),
-    **printed.reads(_figures, EXPECTED, broken=BROKEN),
+    **printed.reads(_figures, EXPECTED, begins=re.compile(re.escape(COLUMNS)), broken=BROKEN),
     programs=("redis-benchmark", "valkey-benchmark"),
     count=_count,
     clock_ns=CLOCK_NS,

@@ -16,6 +16,7 @@ METER = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s+((?:\d\d[ywdhms]){0
 SAID = re.compile(r".{0,30}\s[\d.]{4,6}% eta\s.{0,10}elapsed\s.{1,40}")
 FAST = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s.{1,20}\sfast!\s*")
 """What the meter says in place of a rate where its clock did not move."""
+ENDED = re.compile(f"{METER.pattern}|{FAST.pattern}")
 LEFT_OUT = re.compile(r"slapadd: (?:could not (?:add|parse) entry|line \d{1,15}:|dn=).{0,4000}")
 """An entry that is not imported; with -c slapadd goes on."""
 TERM = re.compile(r"(\d\d)([ywdhms])")
@@ -48,4 +49,4 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         raise ValueError("rate (the import was too short for the meter's clock of whole seconds)")
 
 
-PARSER = Parser(name="slapadd", recognises=recognises, **printed.reads(_figures, EXPECTED, broken=LEFT_OUT))
+PARSER = Parser(name="slapadd", recognises=recognises, **printed.reads(_figures, EXPECTED, ends=ENDED, broken=LEFT_OUT))
