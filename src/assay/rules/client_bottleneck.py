@@ -9,8 +9,8 @@ The time is the thread's working time, with the drain if it is charged, less the
 - More workers than CPUs that they may run on, and waiting for a CPU for `pressure_share` of the time: the client was the limit.
 
 - The device of the file system was idle for `idle_share` of an external command's time, or `idle_direct` past the page cache.
-  The command used the CPU for as long, beyond `call_ns` for each of its calls, or was ready without one: the device waited for
-  the client. Its waiting is known to `assay stat` as root, from the kernel's record of each task that ended.
+  For as long the command used the CPU, beyond `call_ns` for each of its calls, or was ready without one.
+  So the device waited for the client. As root, `assay stat` knows its waiting from the kernel's record of each ended task.
 
 A claim of a layer below is bounded: a rate is at least, a latency at most the measured value. Without a claim it is a note.
 Reads from memory under tier = client-cache, and paced loads (`rate`, `schedule`, `think`), are n/a.

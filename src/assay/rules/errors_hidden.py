@@ -6,9 +6,9 @@ An external tool's parser gives its failures; without that number the rule is n/
 - Failed operations above `noted_error_share` qualify; above `error_share` the figure is invalid.
 - Answers that may be none, above `noted_error_share`: unverified. ab calls answers of another length failed, caches miss keys.
 - A command that moved bytes and ended with another status than 0, and whose tool counts no failures: unverified.
-- Answers of HTTP that a load generator calls successes, by a sample of them (`assay stat` as root, no TLS): redirections
-  qualify, pages of errors invalidate, empty ones are unverified. So are answers below `small_answer_bytes` without a sample, of
-  tools that do not tell redirections apart (wrk, k6).
+- Answers of HTTP that a load generator calls successes are known by a sample (`assay stat` as root, no TLS).
+  Redirections qualify, pages of errors invalidate, and empty ones are unverified.
+  Without a sample, answers below `small_answer_bytes` are unverified for tools that count redirections as successes (wrk, k6).
 - curl says nothing of the page of an error: its status is read from its output (-w, -v, -i), else unverified without -f.
 - Under a device or stable-media claim one failed flush invalidates: the kernel reports a failed buffered write only there, and
   only once.

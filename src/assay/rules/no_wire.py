@@ -12,8 +12,8 @@ Two hosts with equal boot ids are one machine. Between two machines a bond, a br
 - No claim: a note if the path stays on this machine; without a named server, of data and requests whose peers were seen.
 
 Without an address the rule is unverified. A machine's own address leads to `lo`, whichever interface carries it.
-An interface without a device (bond, bridge, tunnel, the end of a container) stays on the machine if the server's address is that
-of one of its network namespaces; else the rule is unverified.
+An interface without a device is a bond, a bridge, a tunnel or the end of a container.
+It stays on the machine if one of its network namespaces has the server's address; else the rule is unverified.
 """
 
 from __future__ import annotations
