@@ -51,8 +51,8 @@ JUNK = (
     " 12 ",
     "\0",
 )
-KINDS = {*FIGURES, "doubtful"}
-SUMS = frozenset({"errors", "attempts", "count", "bytes"})
+KINDS = {*FIGURES, "doubtful", "answered"}
+SUMS = frozenset({"errors", "attempts", "count", "bytes", "answered"})
 """Amounts of which several lines are added."""
 
 
