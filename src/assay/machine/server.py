@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -280,6 +279,8 @@ def _shapers(host: Host, tc: list[str], interface: str) -> Iterator[tuple[int, s
 
 def _entries(text: str) -> list[dict[str, object]]:
     """Return the objects of a JSON list; empty for anything else."""
+    import json  # processes of a family are looked for by whoever starts fast
+
     with contextlib.suppress(ValueError):
         found = json.loads(text)
         return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
