@@ -55,9 +55,8 @@ def _counts(found: Mapping[str, str], kinds: re.Match[str] | None) -> Iterator[p
     if FAILED not in found and OTHERS not in found:
         raise ValueError("number of failed requests")
     yield "request.errors", printed.exact(max(failed - odd, others))
-    if (
-        doubtful := count - others if found.get(CONTENT) == "0 bytes" else max(0, odd - others)
-    ):  # an error page has another length
+    doubtful = count - others if found.get(CONTENT) == "0 bytes" else max(0, odd - others)  # an error page has another length
+    if doubtful:
         yield "request.doubtful", printed.exact(doubtful)
     yield "request.attempts", printed.exact(count)
     yield "request.answered", printed.exact(max(0, count - others))

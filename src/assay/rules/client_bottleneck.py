@@ -73,6 +73,11 @@ class CpuUse:
     crowded_out: bool
     """Whether other programs had most of the CPUs: a wait for a CPU is noise then, which N02 and N03 judge."""
 
+    @property
+    def own_wait(self) -> float:
+        """What of `waited` is the load's own doing."""
+        return 0.0 if self.crowded_out else self.waited
+
 
 def applies(case: TrialCase) -> str | None:
     """Figures of closed loops of which something below the client is claimed, or nothing."""
@@ -100,13 +105,12 @@ def check(case: TrialCase) -> Finding:
             text = f"The command computed for {measures.percent(ran)} of the time; how long the device was idle is unknown."
             return found(RULE, case, State.UNVERIFIED, text, observed=observed)
         if min(seen[1], ran) >= least_idle(case):
-            noise = use.crowded_out and computed(case, 0.0) is None
+            noise = computed(case, use.own_wait) is None
             return device_waited(case, *seen, ran, observed | {"waited_share": use.waited}, noise=noise)
     if use.thread is None:
         statement = "CPU time of the load's threads unknown: phase too short, or no counter."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
-    waited = 0.0 if use.crowded_out else use.waited
-    if case.phase.values and use.thread + waited >= limits["thread_share"]:
+    if case.phase.values and use.thread + use.own_wait >= limits["thread_share"]:
         ready = f", and was ready without one for {measures.percent(use.waited)} of the time" if use.waited >= LEAST_WAIT else ""
         statement = f"The command used {use.thread:.3g} CPUs{ready}; its number of threads is unknown."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
@@ -133,7 +137,7 @@ def reached(use: CpuUse, case: TrialCase) -> list[str]:
         over.append(f"a thread of the load used {measures.percent(use.thread)} of the CPU time{left}")
     if ours and use.host is not None and use.host >= limits["host_share"]:
         over.append(f"the host's CPUs were {measures.percent(use.host)} busy, mostly with the load")
-    ready = None if use.ran is None else use.ran + use.waited
+    ready = None if use.ran is None else use.ran + use.own_wait
     if case.phase.values and ready is not None and is_confined(use) and ready >= limits["thread_share"] * (use.allowed or 0):
         share = measures.percent(min(1.0, ready / (use.allowed or 1.0)))
         over.append(

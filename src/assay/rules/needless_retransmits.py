@@ -72,7 +72,8 @@ def check(case: TrialCase) -> Finding:
     limit = f"{had}, limit {measures.percent(limits['needless_share'])})"
     if worst.needless_share < limits["needless_share"]:
         return found(RULE, case, State.PASS, f"{limit}: most were lost before.", observed=observed)
-    rest = "nothing was lost" if worst.needless_share >= limits["all_share"] else "most of it was not lost"
+    every_one = worst.needless_share >= limits["all_share"]
+    rest = "nothing was lost" if every_one else "most of it was not lost"
     cause = f"reordered {worst.reorderings:,.0f} times" if worst.reorderings else "acknowledgements came late"
     return found(
         RULE,
@@ -80,9 +81,7 @@ def check(case: TrialCase) -> Finding:
         State.FAIL,
         f"{limit}: {rest}, {cause}.",
         observed=observed,
-        relabel="sent again though nothing was lost"
-        if rest == "nothing was lost"
-        else "most of what was sent again was not lost",
+        relabel="sent again though nothing was lost" if every_one else "most of what was sent again was not lost",
         detail=f"{worst.needless:,.0f} of {worst.again:,.0f} retransmissions had arrived",
     )
 

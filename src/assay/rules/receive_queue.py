@@ -55,7 +55,7 @@ def applies(case: TrialCase) -> str | None:
     """Datagrams between two ends of Assay, or of foreign ends that drop some."""
     if datagram_ends(case):
         return None
-    foreign = not any(one.net for one in case.phase.clients) and any(rises(case, "udp_received"))
+    foreign = not any(one.net for one in case.phase.clients) and bool(risen(case, "udp_received"))
     return None if foreign and served.server(case.run) is not None else "no datagrams"
 
 
@@ -118,10 +118,9 @@ def train(case: TrialCase) -> int:
 
 def foreign_loss(case: TrialCase) -> DatagramLoss | None:
     """The counters of the namespaces: what a buffer refused, among all that came; other losses are not seen there."""
-    refused, came = (rises(case, name) for name in ("udp_receive_buffer_errors", "udp_received"))
-    if not refused or not came:
+    drops, received = (risen(case, name) for name in ("udp_receive_buffer_errors", "udp_received"))
+    if drops is None or received is None:
         return None
-    drops, received = sum(refused), sum(came)
     return DatagramLoss(sent=received + drops, lost=drops, in_buffer=drops) if received + drops else None
 
 
@@ -130,12 +129,10 @@ def spaces_of(case: TrialCase) -> Iterator[Observations]:
     yield from (seen for seen in (case.observations, case.beyond) if seen is not None)
 
 
-def rises(case: TrialCase, metric: str) -> list[float]:
-    """The rise of a counter under the clock in each network namespace of the ends; empty where one was not seen."""
-    found_series = (one for seen in spaces_of(case) for one in seen.over_time(case.phase.name, LAYER, metric))
-    each = [ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in found_series]
-    known = [one for one in each if one is not None]
-    return known if len(known) == len(each) else []
+def risen(case: TrialCase, metric: str) -> float | None:
+    """The rise of a counter under the clock in all network namespaces of the ends; None where one was not seen."""
+    every = (one for seen in spaces_of(case) for one in seen.over_time(case.phase.name, LAYER, metric))
+    return ladder.rises(every, case.phase.start_ns, case.phase.end_ns)
 
 
 def other_queues(case: TrialCase) -> Iterator[tuple[str, float]]:
