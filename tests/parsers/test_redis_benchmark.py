@@ -63,3 +63,8 @@ def test_requests_that_an_old_server_refused_are_errors():
     assert (found["request_get.errors"], found["request_get.attempts"]) == (100_000, 100_000)
     assert "request_get.errors" not in PARSER.parse(text.partition("\n")[2])
     assert PARSER.parse("ERROR: NOAUTH Authentication required.\nGET: 103842.16 requests per second\n")["request_get.errors"] == 1
+
+
+def test_rows_without_a_head_that_come_again_are_another_run():
+    assert len(PARSER.runs('"SET","46511.62"\n"GET","50000.00"\n"SET","46000.00"\n"GET","51000.00"\n')) == 2
+    assert len(PARSER.runs("SET: 46511.62 requests per second\nGET: 50000.00 requests per second\n")) == 1

@@ -295,16 +295,30 @@ def runs_in(text: str, begins: re.Pattern[str] | None = None, ends: re.Pattern[s
 
     None where no line tells of runs.
     """
-    if text.lstrip().startswith("{"):
-        starts = [match.start() for match in re.finditer(r"^\{", text, re.MULTILINE)]
-        return [text[start:end] for start, end in pairwise([*starts, len(text)])] or [text]
     rows = text.splitlines(keepends=True)
     heads = [at for at, row in enumerate(rows) if begins and begins.fullmatch(row.rstrip("\r\n"))]
     heads += [at + 1 for at, row in enumerate(rows) if ends and ends.fullmatch(row.rstrip("\r\n"))]
+    if not heads and text.lstrip().startswith(("{", "[{", "[\n", "[\r\n")):
+        starts = [match.start() for match in re.finditer(r"^[\[{]", text, re.MULTILINE)]
+        return [text[start:end] for start, end in pairwise([*starts, len(text)])] or [text]
     if not heads:
         return []
     cuts = [0, *(heads[1:] if begins else heads[:-1]), len(rows)]
     return [part for start, end in pairwise(cuts) if (part := "".join(rows[start:end])).strip()]
+
+
+def runs_by_key(text: str, form: re.Pattern[str]) -> list[str]:
+    """Return the texts of the runs in an output: one begins with the first line whose key its run before has already.
+
+    The key of a line is the groups of `form`; lines of another form have none.
+    """
+    rows, starts, seen = text.splitlines(keepends=True), [0], set[tuple[str | None, ...]]()
+    for at, key in ((at, match.groups()) for at, row in enumerate(rows) if (match := form.fullmatch(row.rstrip("\r\n")))):
+        if key in seen:
+            starts.append(at)
+            seen.clear()
+        seen.add(key)
+    return ["".join(rows[start:end]) for start, end in pairwise([*starts, len(rows)])]
 
 
 def first_read(text: str, parse: Callable[[str], Parsed]) -> Parsed:

@@ -179,7 +179,7 @@ def _whole(value: object) -> int:
 PARSER = Parser(
     name="fio_json",
     recognises=printed.prints(("fio",), '"fio version"'),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, begins=re.compile(r"\{")),
     result_file=printed.file_option("fio", "--output"),
     tier=printed.of_device,
     direct="--direct=1",

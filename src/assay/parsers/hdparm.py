@@ -17,6 +17,7 @@ LINE = re.compile(
     r"\s*Timing (?:O_DIRECT )?(cached|buffered disk|disk|buffer-cache) reads[^:]{0,40}:"
     r"\s+(\d+) MB in\s+([\d.]+) seconds =\s*([\d.]+) (MB|kB)/sec\s*"
 )
+DEVICE = re.compile(r"(/\S{1,200}):\s*")
 FAILED = re.compile(r"(?:\s*Timing .{1,60} reads[^:]{0,40}:)?\s*read\(\) (?:failed|hit EOF).{0,80}")
 """What stands in the place of a timing whose reads failed."""
 OPERATIONS = {"cached": "cached_read", "buffer-cache": "cached_read", "buffered disk": "read", "disk": "read"}
@@ -32,9 +33,15 @@ def tier(argv: Sequence[str]) -> Tier | None:
     return Tier.CLIENT_CACHE if "T" in letters else None
 
 
+def runs(text: str) -> list[str]:
+    """Return the texts of the runs of one device; one text where there are several devices, or none is named."""
+    devices = {match[1] for line in printed.lines(text) if (match := DEVICE.fullmatch(line))}
+    return printed.runs_in(text, DEVICE) if len(devices) == 1 else [text]
+
+
 def _figures(text: str) -> Iterator[printed.Figure]:
-    """Yield the figures of one device; lines of several devices cannot be told apart."""
-    found = [match for line in printed.lines(text) if (match := LINE.fullmatch(line))]
+    """Yield the figures of the last run of one device; lines of several devices cannot be told apart."""
+    found = [match for line in printed.lines((runs(text) or [text])[-1]) if (match := LINE.fullmatch(line))]
     names = [OPERATIONS[match[1]] for match in found]
     if len(set(names)) < len(names):
         raise ValueError(f"{len(names)} timings of {', '.join(sorted(set(names)))}")
@@ -47,7 +54,7 @@ def _figures(text: str) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="hdparm",
     recognises=printed.prints(("hdparm",), LINE, FAILED),
-    **printed.reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED, runs=runs),
     tier=tier,
     direct="--direct",
 )

@@ -22,6 +22,8 @@ ROW = re.compile(
     r"\s+([\d.]{1,20}) ([KMGT]?)(bits|Bytes)/sec(.{0,200})"
 )
 ANY_ROW = re.compile(r"\[.{1,12}\]\s+\S{1,20}- ?\S{1,20} sec\s(?!.{1,30}out-of-order).{1,300}")
+CSV_KEY = re.compile(r"\d{14}(?:\.\d{1,6})?(?:,[^,]{0,60}){4},(-?\d{1,9}),([\d.]{1,20}-[\d.]{1,20}),.{1,300}")
+"""Stream and interval: a run has each of them once."""
 BROKEN = re.compile(r"(?:write|read|recv|send|writev|connect)\w{0,10} failed: .{1,200}")
 """What it says where a connection ended before its time; its row tells the time until then."""
 LOST = re.compile(r"\s+[\d.]{1,20} ms\s+(\d{1,18})/\s*(\d{1,18})\s+\(.{1,12}%\).{0,200}")
@@ -29,6 +31,11 @@ CSV = re.compile(
     r"\d{14}(?:\.\d{1,6})?,[^,]{0,60},\d{1,5},[^,]{0,60},\d{1,5},(-?\d{1,9}),([\d.]{1,20})-([\d.]{1,20}),(\d{1,20}),(\d{1,20}).{0,200}"
 )
 ANY_CSV = re.compile(r"\d?\S{10,30}(?:,[^,]{0,60}){6},[^,]{1,20}-[^,]{1,20},[^,]{1,20},[^,]{1,20}.{0,200}")
+
+
+def runs(text: str) -> list[str]:
+    """Return the texts of the runs in an output."""
+    return printed.runs_in(text, BEGUN) or printed.runs_by_key(text, CSV_KEY)
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
@@ -105,7 +112,7 @@ def _of_csv(cells: Sequence[re.Match[str]]) -> Iterator[printed.Figure]:
 PARSER = Parser(
     name="iperf2",
     recognises=printed.prints(("iperf", "iperf2"), BEGUN, STREAM, CSV),
-    **printed.reads(_figures, EXPECTED, begins=BEGUN, broken=BROKEN),
+    **printed.reads(_figures, EXPECTED, runs=runs, broken=BROKEN),
     programs=("iperf", "iperf2"),
     trap=printed.to_itself,
 )

@@ -20,6 +20,7 @@ from assay.catalogue import Parser, printed
 
 EXPECTED = "the complete report of iperf3 (text, or the JSON of -J) without an error"
 BEGUN = re.compile(r"(Connecting to host|Accepted connection from) .{1,300}")
+EVENTS_BEGUN = re.compile(r'\{ ?"event": ?"start".{1,100000}')
 ROW = re.compile(
     r"\[\s*(\d{1,9}|SUM)\](?:\[([TR])X-[CS]\])?\s+[\d.]+-([\d.]+)\s+sec\s+([\d.]+) ([KMGT]?)Bytes"
     r"\s+([\d.]+) ([KMGT]?)(bits|Bytes)/sec(.{0,80}?)\s*(sender|receiver)?\s*"
@@ -164,7 +165,9 @@ def _is_over(start: Mapping[str, Any], end: Mapping[str, Any]) -> bool:
 PARSER = Parser(
     name="iperf3",
     recognises=printed.prints(("iperf3",), BEGUN, BROKEN, SIDE, '"test_start"'),
-    **printed.reads(_figures, EXPECTED, begins=BEGUN),
+    **printed.reads(
+        _figures, EXPECTED, runs=lambda text: printed.runs_in(text, EVENTS_BEGUN) or printed.runs_in(text, BEGUN)
+    ),
     result_file=printed.file_option("iperf3", "--logfile"),
     trap=printed.to_itself,
 )

@@ -34,6 +34,11 @@ USUAL_COUNT = 100_000
 """Without -n (Redis 7.0, src/redis-benchmark.c: config.requests)."""
 COLUMNS = '"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms","max_latency_ms"'
 ELEMENTS = re.compile(r"\(first (\d{1,9}) elements\)")
+TEST = re.compile(
+    r"""(?:.{0,9000}\s)?====== (.{1,80}?) ======\s*|"([^"]{1,80})","[\d.inf]{1,20}"|"""
+    r"""\s{0,4}(?!throughput summary)(\S.{0,80}?): [\d.inf]{1,20} requests per second.{0,60}"""
+)
+"""A line with the name of a test."""
 NAMES = ("latency_mean_ns", "", "latency_p50_ns", "latency_p95_ns", "latency_p99_ns", "latency_max_ns")
 """The figures of avg, min, p50, p95, p99 and max."""
 
@@ -41,6 +46,11 @@ NAMES = ("latency_mean_ns", "", "latency_p50_ns", "latency_p95_ns", "latency_p99
 BROKEN = re.compile(r"(?:Error from server|All clients disconnected|Error writing to the server|Unexpected error reply).{0,300}")
 REFUSED = re.compile(r"ERROR: (?:NOAUTH|WRONGPASS|LOADING|MISCONF|CLUSTERDOWN)\b.{0,300}")
 """Up to 6.2 it says so at first, goes on, and counts the refusals as requests."""
+
+
+def runs(text: str) -> list[str]:
+    """Return the texts of the runs: by the head of the rows, else each begins with a test that the one before has already."""
+    return printed.runs_in(text, re.compile(re.escape(COLUMNS))) or printed.runs_by_key(text, TEST)
 
 
 def _figures(text: str) -> Iterator[printed.Figure]:
@@ -124,7 +134,7 @@ def _name(test: str) -> str | None:
 PARSER = Parser(
     name="redis_benchmark",
     recognises=printed.prints(("redis-benchmark", "valkey-benchmark"), COLUMNS, COMPLETED, SUMMARY, RATE_6_0, CSV_6_0, QUIET),
-    **printed.reads(_figures, EXPECTED, begins=re.compile(re.escape(COLUMNS)), broken=BROKEN),
+    **printed.reads(_figures, EXPECTED, runs=runs, broken=BROKEN),
     programs=("redis-benchmark", "valkey-benchmark"),
     count=_count,
     clock_ns=CLOCK_NS,

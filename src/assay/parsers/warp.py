@@ -74,16 +74,13 @@ def _time(text: str) -> printed.ParsedNumber:
 
 
 def runs(text: str) -> Sequence[str]:
-    """Return the texts of the runs: each begins with the first operation that the one before has already."""
-    rows, starts, seen = printed.lines(text), [0], set[str]()
-    for at, block in ((at, match[1]) for at, row in enumerate(rows) if (match := BLOCK.fullmatch(row))):
-        if block in seen:
-            starts.append(at)
-            seen.clear()
-        seen.add(block)
-    return ["\n".join(rows[start:end]) for start, end in pairwise([*starts, len(rows)])]
+    """Return the texts of the runs in an output."""
+    return printed.runs_by_key(text, BLOCK)
 
 
 PARSER = Parser(
-    name="warp", programs=("warp",), recognises=printed.prints(("warp",), BLOCK), **printed.reads(_figures, EXPECTED, runs=runs)
+    name="warp",
+    programs=("warp",),
+    recognises=printed.prints(("warp",), BLOCK),
+    **printed.reads(_figures, EXPECTED, runs=runs),
 )

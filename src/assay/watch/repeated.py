@@ -35,3 +35,20 @@ def parts(text: str, read: Callable[[str], Mapping[str, float] | None]) -> Seque
 def are_alike(found: Sequence[Mapping[str, float] | None]) -> bool:
     """Return whether all parts have figures, of the same names."""
     return all(found) and len({frozenset(one or ()) for one in found}) == 1
+
+
+def joined(reports: Sequence[tuple[str, Mapping[str, float]]]) -> Sequence[str]:
+    """Return the texts of the runs of which each has several reports, as a write and then a read: no operation comes twice in one.
+
+    `reports` is the text of each report and its figures.
+    """
+    found: list[str] = []
+    seen = set[str]()
+    for text, values in reports:
+        operations = {name.partition(".")[0] for name in values}
+        if not found or operations & seen:
+            found.append("")
+            seen = set()
+        found[-1] += text
+        seen |= operations
+    return found
