@@ -44,6 +44,6 @@ def test_a_server_receives_and_forms_of_iperf_2_0_are_read():
 
 def test_rows_of_a_log_that_is_appended_to_are_several_runs():
     row = "{},127.0.0.1,{},127.0.0.1,5999,{},{},168296508,1310614566\n".format
-    first = [row("20260101000010", 56136, 3, f"{at}.0-{at + 1}.0") for at in range(3)] + [row("20260101000010", 56136, 3, "0.0-3.0")]
+    first = [row("20260101000010", 56136, 3, interval) for interval in ("0.0-1.0", "1.0-2.0", "2.0-3.0", "0.0-3.0")]
     assert len(PARSER.runs("".join(first))) == 1
     assert len(PARSER.runs("".join(first + [line.replace("56136", "56140") for line in first]))) == 2

@@ -1,4 +1,4 @@
-"""Every recorded result given twice in one text: two runs, a refusal with its reason, or a form whose runs no line tells apart."""
+"""Each recorded result twice in one text: two runs, a refusal with its reason, or a form whose runs cannot be told apart."""
 
 import pytest
 

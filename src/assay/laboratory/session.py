@@ -11,10 +11,11 @@ from pathlib import Path
 
 from assay import catalogue
 from assay.catalogue import Host, Notes, Observer, Undo
-from assay.errors import AssayError, InputErrors, MissingError, Obstacle, ObstacleErrors, TrialError
+from assay.errors import AssayError, InputErrors, Obstacle, ObstacleErrors, TrialError
 from assay.experiment import outlook, read, spread
 from assay.experiment.named_hosts import LOCAL
 from assay.hosts.commands import ENGINE
+from assay.hosts.engine_file import engine_path
 from assay.hosts.local import Local
 from assay.hosts.several import all_of, each
 from assay.machine import ownership
@@ -55,14 +56,6 @@ def placed(error: ObstacleErrors, text: str, file: str) -> InputErrors:
     document = load(text, file)
     document.obstructed(error.obstacles)
     return InputErrors(dict.fromkeys(document.mistakes))
-
-
-def engine_path() -> Path:
-    """The load engine inside the package. Raises MissingError."""
-    path = Path(__file__).parent.parent / "bin" / "assay-engine"
-    if not path.is_file():
-        raise MissingError(f"load engine: not found at {path}. Run `make build`.")
-    return path
 
 
 @contextmanager

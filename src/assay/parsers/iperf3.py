@@ -165,9 +165,7 @@ def _is_over(start: Mapping[str, Any], end: Mapping[str, Any]) -> bool:
 PARSER = Parser(
     name="iperf3",
     recognises=printed.prints(("iperf3",), BEGUN, BROKEN, SIDE, '"test_start"'),
-    **printed.reads(
-        _figures, EXPECTED, runs=lambda text: printed.runs_in(text, EVENTS_BEGUN) or printed.runs_in(text, BEGUN)
-    ),
+    **printed.reads(_figures, EXPECTED, runs=lambda text: printed.runs_in(text, EVENTS_BEGUN) or printed.runs_in(text, BEGUN)),
     result_file=printed.file_option("iperf3", "--logfile"),
     trap=printed.to_itself,
 )

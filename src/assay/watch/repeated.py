@@ -38,9 +38,9 @@ def are_alike(found: Sequence[Mapping[str, float] | None]) -> bool:
 
 
 def joined(reports: Sequence[tuple[str, Mapping[str, float]]]) -> Sequence[str]:
-    """Return the texts of the runs of which each has several reports, as a write and then a read: no operation comes twice in one.
+    """Return the texts of the runs of which each has several reports, as of a write and of a read.
 
-    `reports` is the text of each report and its figures.
+    `reports` is the text of each report and its figures; a run has each operation once.
     """
     found: list[str] = []
     seen = set[str]()
