@@ -1,4 +1,4 @@
-//! The load engine: one process for one client, one JSON object a line in and out. With the word `agent`: the far end of a host; with `dissect`: the reader of captures.
+//! The load engine: one process for one client, one JSON object a line in and out. With the word `agent`: the far end of a host; with `dissect`: the reader of captures; with `states`: the looks at what threads do.
 
 mod agent;
 mod aligned;
@@ -32,6 +32,7 @@ mod recorder;
 mod regions;
 mod result;
 mod spread;
+mod states;
 mod tally;
 mod thread;
 mod transfer;
@@ -47,6 +48,7 @@ fn main() {
     agent::serve_if_asked();
     ldif::write_if_asked();
     assay_dissect::serve_if_asked();
+    states::serve_if_asked();
     lifetime::guard();
     let build = if cfg!(debug_assertions) {
         "debug"

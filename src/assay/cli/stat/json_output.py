@@ -11,7 +11,7 @@ from assay.answer.wording import labels
 from assay.cli.stat.described import described, dirty_bytes, nothing, operation_of
 from assay.cli.stat.execution import JudgedExecution
 from assay.cli.stat.shown import networks
-from assay.evidence import rungs
+from assay.evidence import rungs, time_ladder
 from assay.records import Direction, Verdict
 from assay.terminal import output
 
@@ -43,6 +43,7 @@ def plain(execution: JudgedExecution) -> dict[str, Any]:
         "claim": worst_claim,
         "reported": reported(execution),
         "ladder": ladder(execution),
+        "time": spent(execution),
         "corrected": {f"{name}_bytes_per_s": rates[name].corrected if name in rates else None for name in SIDES},
         "measures": {name: measure(verdict, name in execution.external.judged) for name, verdict in by_operation.items()},
         "verdict": None if execution.state is None else str(execution.state),
@@ -101,6 +102,18 @@ def ladder(execution: JudgedExecution) -> dict[str, Any]:
         "no_file": no_file(execution),
         "devices": [plainly.to_plain(one) for one in rungs.devices(phase, seen)],
         "network": [plainly.to_plain(one) for one in networks(execution)],
+    }
+
+
+def spent(execution: JudgedExecution) -> dict[str, Any]:
+    """What threads did, of the command and of its server; null where too few looks were taken."""
+    (phase,), seen = execution.external.run.phases, execution.external.observations
+    load, server = (time_ladder.of_phase(phase, seen, name) for name in (time_ladder.LOAD, time_ladder.SERVER))
+    return {
+        "load": load and plainly.to_plain(load),
+        "server": server and plainly.to_plain(server),
+        "devices_busy": dict(time_ladder.busy(phase, seen)),
+        "limit": load and time_ladder.limit(load, server),
     }
 
 

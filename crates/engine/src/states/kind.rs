@@ -1,0 +1,319 @@
+//! What a thread does at one moment, from the text of its `syscall` file.
+
+use std::path::Path;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// On a CPU, or ready for one.
+    Running,
+    ReadFile,
+    WriteFile,
+    /// A write that waits until others' dirty pages are on the device.
+    WriteThrottled,
+    Flush,
+    Metadata,
+    /// Waiting for asynchronous operations: `io_getevents`, `io_uring_enter`.
+    AsyncIo,
+    /// Outside of a system call, without a CPU: a page that is read.
+    PageFault,
+    ReadDevice,
+    WriteDevice,
+    ReadSocket,
+    WriteSocket,
+    Connect,
+    Sleep,
+    Lock,
+    Events,
+    ReadPipe,
+    WritePipe,
+    Terminal,
+    Child,
+    Stopped,
+    Other,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::ReadFile => "read_file",
+            Self::WriteFile => "write_file",
+            Self::WriteThrottled => "write_throttled",
+            Self::Flush => "flush",
+            Self::Metadata => "metadata",
+            Self::AsyncIo => "async_io",
+            Self::PageFault => "page_fault",
+            Self::ReadDevice => "read_device",
+            Self::WriteDevice => "write_device",
+            Self::ReadSocket => "read_socket",
+            Self::WriteSocket => "write_socket",
+            Self::Connect => "connect",
+            Self::Sleep => "sleep",
+            Self::Lock => "lock",
+            Self::Events => "events",
+            Self::ReadPipe => "read_pipe",
+            Self::WritePipe => "write_pipe",
+            Self::Terminal => "terminal",
+            Self::Child => "child",
+            Self::Stopped => "stopped",
+            Self::Other => "other",
+        }
+    }
+
+    /// How little a wait of this kind says of what the tree as a whole waits for: 0 where something is really done.
+    /// A thread that waits for another one of the tree says nothing while that one is busy.
+    pub fn passive(self) -> u8 {
+        match self {
+            Self::Running
+            | Self::ReadFile
+            | Self::WriteFile
+            | Self::WriteThrottled
+            | Self::Flush
+            | Self::Metadata
+            | Self::AsyncIo
+            | Self::PageFault
+            | Self::ReadDevice
+            | Self::WriteDevice => 0,
+            Self::WriteSocket | Self::Connect => 1,
+            Self::ReadSocket => 2,
+            Self::Sleep => 3,
+            Self::Lock => 4,
+            Self::Events => 5,
+            Self::ReadPipe | Self::WritePipe | Self::Terminal => 6,
+            Self::Stopped | Self::Other => 7,
+            Self::Child => 8,
+        }
+    }
+}
+
+/// What one system call of those with a file descriptor does with it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Read,
+    Write,
+}
+
+/// What a thread does, from its `syscall` file: `running`, or the number of its call with arguments in hexadecimal digits, or -1.
+/// `state` and `waits_in` are asked only where they tell more: the letter of its state, the kernel function that it sleeps in.
+pub fn of(
+    text: &str,
+    process: &Path,
+    state: impl FnOnce() -> char,
+    waits_in: impl FnOnce() -> String,
+) -> Option<Kind> {
+    let mut words = text.split_ascii_whitespace();
+    let first = words.next()?;
+    if first == "running" {
+        return Some(Kind::Running);
+    }
+    let number: i64 = first.parse().ok()?;
+    if number < 0 {
+        return match state() {
+            'Z' | 'X' => None,
+            'T' | 't' => Some(Kind::Stopped),
+            _ => Some(Kind::PageFault),
+        };
+    }
+    let mut of_file = |way| {
+        let number = words
+            .next()
+            .and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+        of_descriptor(way, number, process)
+    };
+    let kind = match number {
+        libc::SYS_read
+        | libc::SYS_pread64
+        | libc::SYS_readv
+        | libc::SYS_preadv
+        | libc::SYS_preadv2 => of_file(Way::Read),
+        libc::SYS_write
+        | libc::SYS_pwrite64
+        | libc::SYS_writev
+        | libc::SYS_pwritev
+        | libc::SYS_pwritev2 => of_file(Way::Write),
+        libc::SYS_sendfile
+        | libc::SYS_copy_file_range
+        | libc::SYS_splice
+        | libc::SYS_tee
+        | libc::SYS_vmsplice => of_file(Way::Write),
+        libc::SYS_fsync
+        | libc::SYS_fdatasync
+        | libc::SYS_sync_file_range
+        | libc::SYS_syncfs
+        | libc::SYS_sync
+        | libc::SYS_msync => Kind::Flush,
+        libc::SYS_recvfrom | libc::SYS_recvmsg | libc::SYS_recvmmsg => Kind::ReadSocket,
+        libc::SYS_sendto | libc::SYS_sendmsg | libc::SYS_sendmmsg => Kind::WriteSocket,
+        libc::SYS_connect => Kind::Connect,
+        libc::SYS_futex
+        | libc::SYS_flock
+        | libc::SYS_fcntl
+        | libc::SYS_semtimedop
+        | libc::SYS_semop => Kind::Lock,
+        libc::SYS_ppoll
+        | libc::SYS_pselect6
+        | libc::SYS_epoll_pwait
+        | libc::SYS_epoll_pwait2
+        | libc::SYS_accept
+        | libc::SYS_accept4 => Kind::Events,
+        libc::SYS_io_getevents | libc::SYS_io_uring_enter => Kind::AsyncIo,
+        libc::SYS_nanosleep
+        | libc::SYS_clock_nanosleep
+        | libc::SYS_rt_sigtimedwait
+        | libc::SYS_rt_sigsuspend => Kind::Sleep,
+        libc::SYS_wait4 | libc::SYS_waitid => Kind::Child,
+        libc::SYS_openat
+        | libc::SYS_openat2
+        | libc::SYS_close
+        | libc::SYS_statx
+        | libc::SYS_fstat
+        | libc::SYS_newfstatat
+        | libc::SYS_getdents64
+        | libc::SYS_unlinkat
+        | libc::SYS_mkdirat
+        | libc::SYS_renameat2
+        | libc::SYS_linkat
+        | libc::SYS_symlinkat
+        | libc::SYS_ftruncate
+        | libc::SYS_truncate
+        | libc::SYS_fallocate
+        | libc::SYS_utimensat
+        | libc::SYS_fchmodat
+        | libc::SYS_fchownat
+        | libc::SYS_faccessat
+        | libc::SYS_faccessat2
+        | libc::SYS_readlinkat
+        | libc::SYS_setxattr
+        | libc::SYS_fsetxattr
+        | libc::SYS_getxattr
+        | libc::SYS_umount2
+        | libc::SYS_mount
+        | libc::SYS_execve => Kind::Metadata,
+        other => of_old(other),
+    };
+    Some(
+        if kind == Kind::WriteFile && waits_in().contains("balance_dirty") {
+            Kind::WriteThrottled
+        } else {
+            kind
+        },
+    )
+}
+
+/// The calls that only older architectures have.
+#[cfg(target_arch = "x86_64")]
+fn of_old(number: i64) -> Kind {
+    match number {
+        libc::SYS_poll | libc::SYS_select | libc::SYS_epoll_wait => Kind::Events,
+        libc::SYS_pause => Kind::Sleep,
+        libc::SYS_open
+        | libc::SYS_creat
+        | libc::SYS_stat
+        | libc::SYS_lstat
+        | libc::SYS_access
+        | libc::SYS_unlink
+        | libc::SYS_rmdir
+        | libc::SYS_mkdir
+        | libc::SYS_rename
+        | libc::SYS_link
+        | libc::SYS_symlink
+        | libc::SYS_readlink
+        | libc::SYS_getdents
+        | libc::SYS_chmod
+        | libc::SYS_chown => Kind::Metadata,
+        _ => Kind::Other,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn of_old(_number: i64) -> Kind {
+    Kind::Other
+}
+
+/// What a wait with a file descriptor is for.
+fn of_descriptor(way: Way, number: Option<u64>, process: &Path) -> Kind {
+    let link = number
+        .and_then(|number| std::fs::read_link(process.join("fd").join(number.to_string())).ok());
+    let name = link
+        .as_ref()
+        .map_or("", |link| link.to_str().unwrap_or("/"));
+    let (read, write) = if name.starts_with("socket:") {
+        (Kind::ReadSocket, Kind::WriteSocket)
+    } else if name.starts_with("pipe:") {
+        (Kind::ReadPipe, Kind::WritePipe)
+    } else if name.starts_with("/dev/pts")
+        || name.starts_with("/dev/tty")
+        || name.starts_with("/dev/console")
+    {
+        (Kind::Terminal, Kind::Terminal)
+    } else if name.starts_with("/dev/") && !name.starts_with("/dev/shm/") {
+        (Kind::ReadDevice, Kind::WriteDevice)
+    } else if name.starts_with('/') {
+        (Kind::ReadFile, Kind::WriteFile)
+    } else {
+        (Kind::Events, Kind::Events) // eventfd, timerfd, signalfd, inotify
+    };
+    if way == Way::Read { read } else { write }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(text: &str) -> Option<Kind> {
+        of(text, Path::new("/proc/self"), || 'D', String::new)
+    }
+
+    #[test]
+    fn a_call_is_known_by_its_number_and_what_its_file_is() {
+        assert_eq!(kind("running\n"), Some(Kind::Running));
+        assert_eq!(
+            kind(&format!("{} 0x5 0x0 0x0", libc::SYS_fsync)),
+            Some(Kind::Flush)
+        );
+        assert_eq!(
+            kind(&format!("{} 0x7fff 0x80", libc::SYS_futex)),
+            Some(Kind::Lock)
+        );
+        assert_eq!(kind("-1 0x7ffe 0x7f12"), Some(Kind::PageFault));
+        assert_eq!(kind(""), None);
+        let file = std::fs::File::open("/proc/self/exe").expect("this program");
+        let number = std::os::fd::AsRawFd::as_raw_fd(&file);
+        assert_eq!(
+            kind(&format!("{} {number:#x} 0x0 0x0", libc::SYS_read)),
+            Some(Kind::ReadFile)
+        );
+        let (ours, _theirs) = std::os::unix::net::UnixStream::pair().expect("two ends");
+        let number = std::os::fd::AsRawFd::as_raw_fd(&ours);
+        assert_eq!(
+            kind(&format!("{} {number:#x} 0x0 0x0", libc::SYS_write)),
+            Some(Kind::WriteSocket)
+        );
+    }
+
+    #[test]
+    fn a_write_that_waits_for_others_dirty_pages_is_throttled() {
+        let file = std::fs::File::open("/proc/self/exe").expect("this program");
+        let number = std::os::fd::AsRawFd::as_raw_fd(&file);
+        let text = format!("{} {number:#x} 0x0 0x0", libc::SYS_write);
+        let found = of(
+            &text,
+            Path::new("/proc/self"),
+            || 'D',
+            || "balance_dirty_pages_ratelimited_flags".into(),
+        );
+        assert_eq!(found, Some(Kind::WriteThrottled));
+    }
+
+    #[test]
+    fn a_process_that_was_not_waited_for_does_nothing() {
+        assert_eq!(
+            of("-1 0x0 0x0", Path::new("/proc/self"), || 'Z', String::new),
+            None
+        );
+        assert_eq!(
+            of("-1 0x0 0x0", Path::new("/proc/self"), || 'T', String::new),
+            Some(Kind::Stopped)
+        );
+    }
+}
