@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 import itertools
+import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -108,9 +109,7 @@ class Companion:
 
 def companion(host: Host, undo: Undo, beside: Beside, subject: Subject) -> Companion:
     """Start the program and wait for its first answer. Raises what its start raises; then nothing of it is left."""
-    import secrets  # few watchers of a single command need it
-
-    token = secrets.token_hex(8)
+    token = os.urandom(8).hex()
     argv = beside.argv(host, subject)
     undo.add("family", token=token, what="command of an observer")
     process: Process | None = None

@@ -61,6 +61,8 @@ def test_too_few_looks_or_too_short_a_phase_tell_nothing():
 def test_the_limit_is_what_had_more_than_half_of_the_time():
     assert time_ladder.limit(found(row("dd", "running", 300), row("dd", "flush", 100)), None) == "the CPU time of dd"
     assert time_ladder.limit(found(row("dd", "running", 200), row("dd", "flush", 200)), None) is None
+    shared = found(row("dd", "running", 400), run_ns=SECOND_NS, ready_ns=SECOND_NS)
+    assert time_ladder.limit(shared, None) == "CPUs, which other programs had for a part of the time"
     client = found(row("curl", "read_socket", 400))
     assert time_ladder.limit(client, None).startswith("the other end of the connections of curl")
     assert time_ladder.limit(client, found(row("slapd", "running", 390))) == "the CPU time of the server (slapd)"

@@ -174,7 +174,8 @@ def limit(load: TimeLadder, server: TimeLadder | None) -> str | None:
     """What had most of the time, in words; of a client that waits for its server that of the server; None for no single one."""
     state, share, process = _largest(load)
     if share <= MOST:
-        return None
+        able = sum(part.share for part in load.parts if part.state in (RUNNING, READY))
+        return "CPUs, which other programs had for a part of the time" if able > MOST else None
     if state not in PEER:
         return LIMITS[state].format(process) if state in LIMITS else None
     if server is None:

@@ -8,7 +8,6 @@ import selectors
 import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -109,7 +108,7 @@ class LineProcess:
     """A command that is running, spoken to line by line; its standard error is kept for the message when it fails."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], cwd: str | None) -> None:
-        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process is reaped
+        self._stderr: IO[bytes] = os.fdopen(os.memfd_create("stderr"), "w+b")  # closed when the process is reaped
         self._process = subprocess.Popen(
             list(command),
             stdin=subprocess.PIPE,

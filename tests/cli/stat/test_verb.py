@@ -288,7 +288,7 @@ def test_it_costs_little_of_the_machine_that_it_measures():
 
 UNNEEDED = {
     *("tomllib", "importlib.metadata", "email", "zipfile", "hashlib", "secrets", "random", "datetime", "platform"),
-    *("subprocess", "tempfile", "shutil", "json", "csv", "argparse", "traceback", "logging", "sqlite3"),
+    *("tempfile", "csv", "argparse", "traceback", "logging", "sqlite3"),
     *(f"assay.cli.stat.{name}" for name in ("json_output", "repeated", "saved")),
     *("assay.notebook", "assay.experiment", "assay.trial.harvest", "assay.undo.ledger", "assay.observers.environment"),
     "assay.targets",

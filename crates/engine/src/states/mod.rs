@@ -60,21 +60,22 @@ fn serve(options: &Options) {
         .map(|(name, roots)| (name, Tree::new(roots), Account::default()))
         .collect();
     let mut chance = Chance(u64::from(std::process::id()) | 1 << 40);
-    let mut cost_s = 20e-6;
+    let (mut cost_s, mut last_ns) = (20e-6, cpu_ns());
     let mut input = std::io::stdin().lock();
     let mut due = Instant::now();
     loop {
         let now = Instant::now();
         if due <= now {
-            let before_ns = cpu_ns();
             let mut threads = 0;
             for (_, tree, account) in &mut groups {
                 let seen = tree.look();
                 threads += seen.len();
                 account.add(&seen);
             }
-            cost_s += FOLLOWS * (cpu_ns().saturating_sub(before_ns) as f64 / 1e9 - cost_s);
-            let is_cheap = threads <= FEW && cpu_ns() > AT_FIRST_NS;
+            let spent_ns = cpu_ns();
+            cost_s += FOLLOWS * (spent_ns.saturating_sub(last_ns) as f64 / 1e9 - cost_s);
+            last_ns = spent_ns;
+            let is_cheap = threads <= FEW && spent_ns > AT_FIRST_NS;
             let share = if is_cheap { SHARE } else { SHARE_OF_MANY };
             let mean = Duration::from_secs_f64(cost_s / share).clamp(SHORTEST, LONGEST);
             due = now + mean.mul_f64(-chance.unit().ln());

@@ -3,13 +3,15 @@
 use super::kind::{self, Kind};
 use std::collections::HashMap;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Of more threads so many are asked at a look, others at the next.
 const MOST: usize = 512;
 /// So many have their files held open: a look is then a read instead of three calls.
 const MOST_HELD: usize = 256;
+/// A thread that was not found running has its times counted at each look of this number.
+const COUNTED_EVERY: u64 = 16;
 
 /// A thread at one moment.
 pub struct Seen {
@@ -21,6 +23,7 @@ pub struct Seen {
 
 pub struct Tree {
     roots: Vec<u32>,
+    processes: HashMap<u32, Process>,
     threads: HashMap<u32, Thread>,
     /// CPU time and time without one of each process name, of threads that are gone, too.
     times: HashMap<String, Times>,
@@ -34,7 +37,18 @@ pub struct Times {
     pub ready_ns: u64,
 }
 
+/// A process with its threads as they were listed last: the list is made again where their number changed, or one is gone.
+struct Process {
+    path: PathBuf,
+    tasks: PathBuf,
+    comm: Held,
+    threads: Vec<u32>,
+    count: u64,
+    look: u64,
+}
+
 struct Thread {
+    path: PathBuf,
     syscall: Held,
     children: Held,
     schedstat: Held,
@@ -47,6 +61,7 @@ impl Tree {
     pub fn new(roots: &[u32]) -> Self {
         Self {
             roots: roots.to_vec(),
+            processes: HashMap::new(),
             threads: HashMap::new(),
             times: HashMap::new(),
             looks: 0,
@@ -71,19 +86,19 @@ impl Tree {
         let mut rest = self.roots.clone();
         let mut names: Vec<(u32, u32, String)> = Vec::new();
         while let Some(pid) = rest.pop() {
-            let process = PathBuf::from(format!("/proc/{pid}"));
-            let name = read(&process.join("comm")).trim_end().to_owned();
-            for tid in numbers(&process.join("task")) {
+            let Some((name, threads)) = self.threads_of(pid) else {
+                continue;
+            };
+            for tid in threads {
                 names.push((pid, tid, name.clone()));
-                rest.extend(self.children_of(&process, tid));
+                rest.extend(self.children_of(pid, tid));
             }
         }
         let every = names.len().div_ceil(MOST).max(1);
         let first = self.looks as usize % every;
         for (pid, tid, name) in names.into_iter().skip(first).step_by(every) {
-            let process = PathBuf::from(format!("/proc/{pid}"));
-            if let Some(kind) = self.kind_of(&process, tid) {
-                self.count_times(tid, &name);
+            if let Some(kind) = self.kind_of(pid, tid) {
+                self.count_times(tid, &name, kind);
                 found.push(Seen {
                     process: name,
                     kind,
@@ -93,46 +108,62 @@ impl Tree {
         }
         let looks = self.looks;
         self.threads.retain(|_, thread| thread.look == looks);
+        self.processes.retain(|_, process| process.look == looks);
         found
     }
 
-    fn children_of(&mut self, process: &Path, tid: u32) -> Vec<u32> {
+    /// The name of a process and its threads; none where it is gone.
+    fn threads_of(&mut self, pid: u32) -> Option<(String, Vec<u32>)> {
+        let process = self
+            .processes
+            .entry(pid)
+            .or_insert_with(|| Process::open(pid));
+        process.look = self.looks;
+        let count = std::fs::metadata(&process.tasks).ok()?.nlink();
+        if process.count != count {
+            process.count = count;
+            process.threads = numbers(&process.tasks);
+        }
+        Some((
+            process.comm.read().trim_end().to_owned(),
+            process.threads.clone(),
+        ))
+    }
+
+    fn children_of(&mut self, pid: u32, tid: u32) -> Vec<u32> {
         let held = self.threads.len() < MOST_HELD;
         let looks = self.looks;
         let thread = self
             .threads
             .entry(tid)
-            .or_insert_with(|| Thread::open(process, tid, held));
+            .or_insert_with(|| Thread::open(pid, tid, held));
         thread.look = looks;
-        thread
-            .children
-            .read()
-            .split_ascii_whitespace()
+        let text = thread.children.read();
+        text.split_ascii_whitespace()
             .filter_map(|word| word.parse().ok())
             .collect()
     }
 
-    fn kind_of(&mut self, process: &Path, tid: u32) -> Option<Kind> {
-        let thread = self.threads.get(&tid)?;
+    fn kind_of(&mut self, pid: u32, tid: u32) -> Option<Kind> {
+        let (thread, process) = (self.threads.get(&tid)?, self.processes.get_mut(&pid)?);
         let text = thread.syscall.read();
         if text.is_empty() {
-            let path = process.join("task").join(tid.to_string());
-            self.denied +=
-                u64::from(path.exists() && state(&path).is_some_and(|letter| letter != 'Z'));
+            process.count = 0;
+            self.denied += u64::from(state(&thread.path).is_some_and(|letter| letter != 'Z'));
             return None;
         }
-        let task = process.join("task").join(tid.to_string());
         kind::of(
             &text,
-            process,
-            || state(&task).unwrap_or('X'),
-            || read(&task.join("wchan")),
+            &process.path,
+            || state(&thread.path).unwrap_or('X'),
+            || read(&thread.path.join("wchan")),
         )
     }
 
-    /// Adds what a thread has run and waited since the last look.
-    fn count_times(&mut self, tid: u32, name: &str) {
-        let Some(thread) = self.threads.get_mut(&tid) else {
+    /// Adds what a thread has run and waited since it was counted last: where it runs now, and from time to time.
+    fn count_times(&mut self, tid: u32, name: &str, kind: Kind) {
+        let due = kind == Kind::Running || self.looks.is_multiple_of(COUNTED_EVERY);
+        let Some(thread) = self.threads.get_mut(&tid).filter(|_| due) else {
             return;
         };
         let text = thread.schedstat.read();
@@ -149,14 +180,29 @@ impl Tree {
     }
 }
 
+impl Process {
+    fn open(pid: u32) -> Self {
+        let path = PathBuf::from(format!("/proc/{pid}"));
+        Self {
+            tasks: path.join("task"),
+            comm: Held::open(path.join("comm"), true),
+            path,
+            threads: Vec::new(),
+            count: 0,
+            look: 0,
+        }
+    }
+}
+
 impl Thread {
-    fn open(process: &Path, tid: u32, held: bool) -> Self {
-        let task = process.join("task").join(tid.to_string());
-        let open = |name: &str| Held::open(task.join(name), held);
+    fn open(pid: u32, tid: u32, held: bool) -> Self {
+        let path = PathBuf::from(format!("/proc/{pid}/task/{tid}"));
+        let open = |name: &str| Held::open(path.join(name), held);
         Self {
             syscall: open("syscall"),
             children: open("children"),
             schedstat: open("schedstat"),
+            path,
             times: Times::default(),
             look: 0,
         }

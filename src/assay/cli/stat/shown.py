@@ -1,4 +1,4 @@
-"""The block of `assay stat` for people: at most twelve lines, the verdict first, or what moved where nothing is claimed. Pure."""
+"""The block of `assay stat` for people: at most fourteen lines, the verdict first, or what moved without a claim. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from assay.watch.as_run import ended, place_of, used_places
 from assay.watch.invocations import in_turn
 from assay.watch.reports import SIDES, tools, uses
 
-MOST_LINES = 12
+MOST_LINES = 14
 INDENT = 11
 LEAST_NETWORK_BYTES = 1 << 20
 LEAST_SHARE, MOST_PARTS = 0.02, 4
