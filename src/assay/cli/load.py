@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay import catalogue, measures, plain
-from assay.answer.wording import labels, network
+from assay.answer.wording import labels, network, time_spent
 from assay.audit.verdicts import failures
 from assay.catalogue import Knob, KnobKind
 from assay.cli import tables
@@ -69,6 +69,8 @@ class LoadResult:
     run: Run
     whole: Whole
     verdicts: tuple[Verdict, ...]
+    spent: tuple[tuple[str, str], ...] = ()
+    """Where the time went, in words, by who spent it."""
 
 
 def load(request: Request) -> int:
@@ -106,7 +108,8 @@ def conclude(request: Request, experiment: Experiment, plan: Plan, what: tuple[R
     finished = run.outcome is Outcome.FINISHED
     verdicts = judge.judge_run(experiment, run, observations) if finished else ()
     whole = sums.whole(run, observations, experiment.measures)
-    result = LoadResult(experiment=experiment, run=run, whole=whole, verdicts=verdicts)
+    spent = tuple(line for phase in run.phases if phase.measured for line in time_spent.lines(phase, observations))
+    result = LoadResult(experiment=experiment, run=run, whole=whole, verdicts=verdicts, spent=spent)
     deliver(request.json_to, "load", lambda: as_plain(result), (lambda: text(result)) if finished else None)
     if not finished:
         print(f"assay: load {run.outcome}: {run.error}", file=sys.stderr)
@@ -124,7 +127,8 @@ def text(result: LoadResult) -> str:
     figures = table(HEADER, rows, range(1, len(HEADER)), width=at_most(WIDTH))
     order = list(VerdictState)
     worst_first = sorted(result.verdicts, key=lambda verdict: order.index(verdict.state))
-    about = (*about_answers(result.run), *about_load(result.whole), *about_cost(result.whole), *about_places(result.run))
+    spent = (f"{name:<10} {words}" for name, words in result.spent)
+    about = (*about_answers(result.run), *about_load(result.whole), *about_cost(result.whole), *spent, *about_places(result.run))
     return "\n".join([figures, *about, *reversed(audited(worst_first))])
 
 

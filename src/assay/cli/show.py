@@ -10,7 +10,7 @@ from pathlib import Path
 from assay import measures
 from assay.analysis import steady_state
 from assay.answer import doubts
-from assay.answer.wording import coherence, drill, hosts, labels, steady
+from assay.answer.wording import coherence, drill, hosts, labels, steady, time_spent
 from assay.answer.wording import operations as ladders
 from assay.answer.wording.load import account, own_cost
 from assay.audit import judge
@@ -139,6 +139,7 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str], see
         tables.reasons(judged.verdicts.values()),
         unverified(findings),
         phase_table(run.phases),
+        spent(run.phases, seen),
         mounts(seen),
         ladder_of_operations(run, seen),
         table(coherence.HEAD, [Row(cells=cells) for cells in steps], coherence.NUMBERS)
@@ -152,6 +153,17 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str], see
         own_cost(run.phases),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def spent(phases: tuple[Phase, ...], seen: Observations) -> str:
+    """What threads of the load and of its server did in each measured phase; empty where nobody looked."""
+    lines = [
+        f"    {phase.name}{'' if name == 'spent' else f', {name}'}: {words}"
+        for phase in phases
+        if phase.measured
+        for name, words in time_spent.lines(phase, seen)
+    ]
+    return "\n".join(("where the time went:", *lines)) if lines else ""
 
 
 def mounts(seen: Observations) -> str:

@@ -119,6 +119,7 @@ def busy(phase: Phase, observations: Observations) -> Iterator[tuple[str, float]
             yield one.subject.rpartition(":")[2], share
 
 
+OWN_NAMES = {"assay-engine": "the load generator"}
 WORDS = {
     RUNNING: "computing in {}",
     READY: "{} ready but without a CPU",
@@ -177,9 +178,9 @@ def limit(load: TimeLadder, server: TimeLadder | None) -> str | None:
         able = sum(part.share for part in load.parts if part.state in (RUNNING, READY))
         return "CPUs, which other programs had for a part of the time" if able > MOST else None
     if state not in PEER:
-        return LIMITS[state].format(process) if state in LIMITS else None
+        return LIMITS[state].format(named(process)) if state in LIMITS else None
     if server is None:
-        return f"the other end of the connections of {process}, or the path to it"
+        return f"the other end of the connections of {named(process)}, or the path to it"
     theirs, share, process = _largest(server)
     if theirs in LIMITS and share > MOST:
         return LIMITS[theirs].format(f"the server ({process})")
@@ -195,9 +196,14 @@ def _largest(found: TimeLadder) -> tuple[str, float, str]:
     return state, sums[state], next(part.process for part in found.parts if part.state == state)
 
 
+def named(process: str) -> str:
+    """What a process is called in words."""
+    return OWN_NAMES.get(process, process)
+
+
 def told(part: TimePart) -> str:
     """`91 % ±3 computing in dd`."""
-    return f"{_percent(part.share)}{_within(part)} {WORDS.get(part.state, '{} ' + part.state).format(part.process)}"
+    return f"{_percent(part.share)}{_within(part)} {WORDS.get(part.state, '{} ' + part.state).format(named(part.process))}"
 
 
 def _percent(share: float) -> str:

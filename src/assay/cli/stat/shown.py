@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay import catalogue, measures
-from assay.answer.wording import labels
+from assay.answer.wording import labels, time_spent
 from assay.audit.verdicts import failures, unverified
 from assay.cli.stat.described import (
     LEAST_BYTES,
@@ -20,7 +20,7 @@ from assay.cli.stat.described import (
     operation_of,
 )
 from assay.cli.stat.execution import JudgedExecution
-from assay.evidence import rungs, time_ladder
+from assay.evidence import rungs
 from assay.records import Bound, Direction, Finding, Meaning, Scope, Severity, State, Verdict, VerdictState
 from assay.rulekit.soundness import required_rules
 from assay.units import Unit
@@ -32,8 +32,6 @@ from assay.watch.reports import SIDES, tools, uses
 MOST_LINES = 14
 INDENT = 11
 LEAST_NETWORK_BYTES = 1 << 20
-LEAST_SHARE, MOST_PARTS = 0.02, 4
-"""Of the parts of the time those that are shown."""
 LADDERS = {Direction.READ: "from", Direction.WRITE: "to"}
 MENDS = {Meaning.PAGE_CACHE: "direct"} | dict.fromkeys((Meaning.DIRTY, Meaning.NOT_FLUSHED, Meaning.NEVER_WRITTEN), "flush")
 """What a finding is -> which argument of the tool mends it (`Parser`)."""
@@ -59,7 +57,8 @@ def body(execution: JudgedExecution) -> Iterator[str]:
     for direction in dict.fromkeys((*SIDES.values(), *execution.external.run.phases[0].directions.values())):
         yield from direction_lines(execution, direction)
     yield from end_lines(execution)
-    yield from where_time_went(execution)
+    (phase,), seen = execution.external.run.phases, execution.external.observations
+    yield from (line(name, text) for name, text in time_spent.lines(phase, seen))
     yield from (line("not seen", reason) for reason in execution.unobserved)
     yield from (line("trap", text) for text in traps(execution))
     yield from rule_lines(execution)
@@ -260,24 +259,6 @@ def end_lines(execution: JudgedExecution) -> Iterator[str]:
         used += f"; {account.lost} processes not counted" if account.lost else ""
     end = ended(watched)
     yield line("time", f"{watched.elapsed_ns / 1e9:.3f} s, {used}{f'; {end}' if end else ''}")
-
-
-def where_time_went(execution: JudgedExecution) -> Iterator[str]:
-    """What the threads of the command did, how busy devices were, the limit; then what its server did."""
-    (phase,), seen = execution.external.run.phases, execution.external.observations
-    load, server = (time_ladder.of_phase(phase, seen, group) for group in (time_ladder.LOAD, time_ladder.SERVER))
-    if load is not None:
-        busy = [f"{device} busy {measures.percent(share)}" for device, share in time_ladder.busy(phase, seen)]
-        limit = time_ladder.limit(load, server)
-        yield line("spent", "; ".join((shares(load), *busy, *([f"limit: {limit}"] if limit else ()))))
-    if server is not None:
-        yield line("server", shares(server))
-
-
-def shares(found: time_ladder.TimeLadder) -> str:
-    """Return the largest parts of a time."""
-    parts = [part for part in found.parts if part.share >= LEAST_SHARE] or found.parts[:1]
-    return ", ".join(time_ladder.told(part) for part in parts[:MOST_PARTS])
 
 
 def rule_lines(execution: JudgedExecution) -> Iterator[str]:
