@@ -24,8 +24,9 @@ const SHARE_OF_MANY: f64 = 0.01;
 const FEW: usize = 8;
 const SHORTEST: Duration = Duration::from_millis(2);
 const LONGEST: Duration = Duration::from_millis(500);
-/// So much CPU time may be spent at the larger share, so that a short command is looked at often enough, too.
+/// So much CPU time may be spent at a larger share, so that a short command is looked at often enough, too.
 const AT_FIRST_NS: u64 = 10_000_000;
+const SHARE_AT_FIRST: f64 = 0.005;
 /// How quickly the mean cost of a look follows its last cost.
 const FOLLOWS: f64 = 0.2;
 
@@ -75,8 +76,13 @@ fn serve(options: &Options) {
             let spent_ns = cpu_ns();
             cost_s += FOLLOWS * (spent_ns.saturating_sub(last_ns) as f64 / 1e9 - cost_s);
             last_ns = spent_ns;
-            let is_cheap = threads <= FEW && spent_ns > AT_FIRST_NS;
-            let share = if is_cheap { SHARE } else { SHARE_OF_MANY };
+            let share = if threads > FEW {
+                SHARE_OF_MANY
+            } else if spent_ns < AT_FIRST_NS {
+                SHARE_AT_FIRST
+            } else {
+                SHARE
+            };
             let mean = Duration::from_secs_f64(cost_s / share).clamp(SHORTEST, LONGEST);
             due = now + mean.mul_f64(-chance.unit().ln());
             continue;
