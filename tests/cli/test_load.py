@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -60,6 +61,12 @@ def only(found):
 
 
 # ------------------------------------------------------------------------------------------------- its numbers
+
+
+def test_a_load_of_empty_operations_computes_and_says_so(bench):
+    told = bench.run("load", "null", "duration=2s").stdout
+    (line,) = [line for line in told.splitlines() if line.startswith("spent")]
+    assert re.search(r"\d+ %( ±\d+)? (computing in|the load generator ready)", line), line
 
 
 def test_null_says_what_was_done(bench):
