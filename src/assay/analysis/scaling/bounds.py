@@ -231,9 +231,7 @@ def used_of(curve: Along, use: ResourceCurve) -> Used:
     """How far a resource is used at the most, and what other programs had of it where the most was done."""
     others = [point.others for point in use.points.get(fastest(curve), ())]
     known = [share for share in others if share is not None]
-    return Used(
-        share=fullest(use), capacity=use.capacity, others=fmean(known) if known and len(known) == len(others) else None
-    )
+    return Used(share=fullest(use), capacity=use.capacity, others=fmean(known) if known and len(known) == len(others) else None)
 
 
 def fullest(use: ResourceCurve) -> float:

@@ -82,7 +82,9 @@ def verdict_of(one: Scaling, cells: Sequence[Cell]) -> VerdictState | None:
     states = [
         cell.verdict
         for cell in cells
-        if cell.values and cell.measure == one.measure and any(all(cell.levels.get(p) == level for p, level in arm.items()) for arm in arms)
+        if cell.values
+        and cell.measure == one.measure
+        and any(all(cell.levels.get(p) == level for p, level in arm.items()) for arm in arms)
     ]
     known = [state for state in states if state is not None]
     return worst(known) if known else None

@@ -129,9 +129,7 @@ def shares(experiment: Experiment, run: Run, load: Load) -> Mapping[Operation, S
     return {operation: tuple(of_phase(experiment, run, phase, seen)) for operation, phase in phases.items()}
 
 
-def of_phase(
-    experiment: Experiment, run: Run, phase: Phase, seen: Observations
-) -> Iterator[tuple[Capacity, UsedShare]]:
+def of_phase(experiment: Experiment, run: Run, phase: Phase, seen: Observations) -> Iterator[tuple[Capacity, UsedShare]]:
     """The shares that were used of each resource in one phase."""
     for capacity in amounts(experiment, run, phase, seen):
         of = RESOURCES[capacity.resource]
