@@ -1,0 +1,172 @@
+"""Whether the ranges of `assay quick` hold beside planted neighbours: CPU, disk, page cache, loopback.
+
+Each turn measures a directory alone and then beside each neighbour, by the experiment of `quick` with smaller files. What a
+measure came to alone is its interval, or its range where it has one. A figure beside a neighbour holds where it has a value in
+common with that: of a SOUND figure its interval, of a BOUNDED one its range. Anything else claims nothing, and is counted apart,
+as is a measure of which nothing is claimed alone. Of what is claimed 95 of 100 must hold.
+
+Finished runs are kept: what was ended goes on where it was, until there are so many turns.
+
+    .venv/bin/python benchmarks/quick_beside.py --turns 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from assay.cli.run import experiment_text
+from assay.statistics.intervals import proportion
+
+ROOT = Path(__file__).resolve().parent.parent
+KEPT = ROOT / ".build" / "quick-beside.jsonl"
+ASSAY = (sys.executable, "-c", "from assay.cli.main import main; main()")
+LEAST_HELD = 0.95
+CLAIMED = ("SOUND", "BOUNDED")
+SMALLER = (
+    ("repeats = 5", "repeats = 3"),
+    ('"256 MiB"', '"64 MiB"'),
+    ("ops = 3000", "ops = 800"),
+    ("ops = 12000", "ops = 4000"),
+    ("count = 10000", "count = 4000"),
+)
+"""What differs from the experiment of `quick`."""
+NEIGHBOURS: Mapping[str, Sequence[str]] = {
+    "CPU": ("while True: pass",),
+    "disk": (
+        "import os, mmap\nf = os.open('noise', os.O_RDWR | os.O_CREAT | os.O_DIRECT)\nb = mmap.mmap(-1, 1 << 20)\n"
+        "while True:\n for i in range(64): os.pwrite(f, b, i << 20)",
+    ),
+    "page cache": (
+        "import os\nopen('cached', 'wb').write(os.urandom(64 << 20))\nf = os.open('cached', os.O_RDONLY)\nb = bytearray(1 << 20)\n"
+        "while True:\n for i in range(64): os.preadv(f, [b], i << 20)",
+    ),
+    "loopback": (
+        "import socket\ns = socket.create_server(('127.0.0.1', 0))\nopen('port', 'w').write(str(s.getsockname()[1]))\n"
+        "c, _ = s.accept()\nwhile c.recv(1 << 20): pass",
+        "import pathlib, socket, time\np = pathlib.Path('port')\nwhile not (p.exists() and p.read_text()): time.sleep(0.01)\n"
+        "c = socket.create_connection(('127.0.0.1', int(p.read_text())))\nwhile True: c.sendall(bytes(1 << 20))",
+    ),
+}
+"""What each neighbour does, one process a program."""
+ALONE = "alone"
+
+
+@contextlib.contextmanager
+def beside(name: str, folder: Path) -> Iterator[None]:
+    """The processes of a neighbour, until they are ended."""
+    started = [
+        subprocess.Popen([sys.executable, "-c", code], cwd=folder, start_new_session=True) for code in NEIGHBOURS.get(name, ())
+    ]
+    try:
+        yield
+    finally:
+        for child in started:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+
+def cells(name: str) -> dict[str, dict]:
+    """Measure -> verdict and the two ends of what is claimed, of one experiment beside a neighbour."""
+    with tempfile.TemporaryDirectory(prefix="quick-beside-", dir=ROOT / ".build") as scratch:
+        folder = Path(scratch)
+        data, noise = folder / "data", folder / "noise"
+        data.mkdir()
+        noise.mkdir()
+        text = experiment_text([data])
+        for usual, smaller in SMALLER:
+            text = text.replace(usual, smaller)
+        (folder / "quick.toml").write_text(text)
+        words = ["run", "quick.toml", "--json", "--progress", "none", "--lab", "lab"]
+        with beside(name, noise):
+            done = subprocess.run([*ASSAY, *words], cwd=folder, capture_output=True, text=True, check=False)
+        assert done.stdout, done.stderr
+        return {one["measure"]: ends(one) for one in json.loads(done.stdout)["cells"]}
+
+
+def ends(cell: dict) -> dict:
+    """Verdict, value and the ends of the range of what is true, else of the interval."""
+    estimate = cell["estimate"] or {}
+    span = estimate.get("range") or estimate
+    return {"verdict": cell["verdict"], "value": estimate.get("value"), "low": span.get("low"), "high": span.get("high")}
+
+
+def kept() -> list[dict]:
+    """The runs that are finished, in order."""
+    return [json.loads(line) for line in KEPT.read_text().splitlines()] if KEPT.exists() else []
+
+
+def turns(number: int, minutes: float) -> list[dict]:
+    """Run what is left of so many turns, alone first; start nothing after the minutes."""
+    ending = time.monotonic() + 60 * minutes
+    order = [(turn, name) for turn in range(number) for name in (ALONE, *NEIGHBOURS)]
+    KEPT.parent.mkdir(exist_ok=True)
+    finished = {(one["turn"], one["beside"]) for one in kept()}
+    for turn, name in order:
+        if (turn, name) in finished or time.monotonic() > ending:
+            continue
+        line = json.dumps({"turn": turn, "beside": name, "cells": cells(name)})
+        with KEPT.open("a") as out:
+            out.write(f"{line}\n")
+    return [one for one in kept() if one["turn"] < number]
+
+
+def meets(one: dict, other: dict) -> bool:
+    """Whether two claims have a value in common; an end that is missing is open."""
+    lows = [end["low"] for end in (one, other) if end["low"] is not None]
+    highs = [end["high"] for end in (one, other) if end["high"] is not None]
+    return not lows or not highs or max(lows) <= min(highs)
+
+
+def said(figure: dict, alone: dict) -> str:
+    """What a figure beside a neighbour came to."""
+    if alone["verdict"] not in CLAIMED:
+        return "nothing is claimed alone"
+    if figure["verdict"] not in CLAIMED:
+        return "no claim"
+    return "holds" if meets(figure, alone) else "does not hold"
+
+
+def compared(runs: Sequence[dict]) -> Iterator[tuple[str, str, str, dict, dict]]:
+    """Neighbour, measure, what it came to, the figure beside it and alone."""
+    alone = {one["turn"]: one["cells"] for one in runs if one["beside"] == ALONE}
+    for one in runs:
+        for measure, figure in one["cells"].items() if one["beside"] != ALONE and one["turn"] in alone else ():
+            yield one["beside"], measure, said(figure, alone[one["turn"]][measure]), figure, alone[one["turn"]][measure]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=5, metavar="N", help="so often alone and beside each neighbour")
+    parser.add_argument("--minutes", type=float, default=float("inf"), metavar="N", help="start nothing more after N minutes")
+    asked = parser.parse_args()
+    found = list(compared(turns(asked.turns, asked.minutes)))
+    count = Counter(what for _, _, what, _, _ in found)
+    held, claimed = count["holds"], count["holds"] + count["does not hold"]
+    limits = proportion(held, claimed) if claimed else None
+    interval = f" (95 % CI {100 * limits.low:.1f} % to {100 * limits.high:.1f} %)" if limits else ""
+    print(
+        f"{held} of {claimed} claims hold{interval}; no claim {count['no claim']}; {count['nothing is claimed alone']} without one alone"
+    )
+    print("| beside | holds | does not | no claim |", "|---|---|---|---|", sep="\n")
+    for name in NEIGHBOURS:
+        each = Counter(what for beside_whom, _, what, _, _ in found if beside_whom == name)
+        print(f"| {name} | {each['holds']} | {each['does not hold']} | {each['no claim']} |")
+    for name, measure, what, figure, alone in found:
+        if what == "does not hold":
+            print(f"{measure} beside {name}: {figure}; alone {alone}")
+    return 0 if not claimed or held >= LEAST_HELD * claimed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
