@@ -41,22 +41,45 @@ SMALLER = (
     ("count = 10000", "count = 4000"),
 )
 """What differs from the experiment of `quick`."""
+BURN = "while True: pass"
+WRITE = """
+import os, mmap
+file = os.open("noise", os.O_RDWR | os.O_CREAT | os.O_DIRECT)
+block = mmap.mmap(-1, 1 << 20)
+while True:
+    for place in range(64):
+        os.pwrite(file, block, place << 20)
+"""
+READ = """
+import os
+open("cached", "wb").write(os.urandom(64 << 20))
+file, block = os.open("cached", os.O_RDONLY), bytearray(1 << 20)
+while True:
+    for place in range(64):
+        os.preadv(file, [block], place << 20)
+"""
+RECEIVE = """
+import socket
+server = socket.create_server(("127.0.0.1", 0))
+open("port", "w").write(str(server.getsockname()[1]))
+client, _ = server.accept()
+while client.recv(1 << 20):
+    pass
+"""
+SEND = """
+import pathlib, socket, time
+port = pathlib.Path("port")
+while not (port.exists() and port.read_text()):
+    time.sleep(0.01)
+client = socket.create_connection(("127.0.0.1", int(port.read_text())))
+while True:
+    client.sendall(bytes(1 << 20))
+"""
 NEIGHBOURS: Mapping[str, Sequence[str]] = {
-    "CPU": ("while True: pass",),
-    "disk": (
-        "import os, mmap\nf = os.open('noise', os.O_RDWR | os.O_CREAT | os.O_DIRECT)\nb = mmap.mmap(-1, 1 << 20)\n"
-        "while True:\n for i in range(64): os.pwrite(f, b, i << 20)",
-    ),
-    "page cache": (
-        "import os\nopen('cached', 'wb').write(os.urandom(64 << 20))\nf = os.open('cached', os.O_RDONLY)\nb = bytearray(1 << 20)\n"
-        "while True:\n for i in range(64): os.preadv(f, [b], i << 20)",
-    ),
-    "loopback": (
-        "import socket\ns = socket.create_server(('127.0.0.1', 0))\nopen('port', 'w').write(str(s.getsockname()[1]))\n"
-        "c, _ = s.accept()\nwhile c.recv(1 << 20): pass",
-        "import pathlib, socket, time\np = pathlib.Path('port')\nwhile not (p.exists() and p.read_text()): time.sleep(0.01)\n"
-        "c = socket.create_connection(('127.0.0.1', int(p.read_text())))\nwhile True: c.sendall(bytes(1 << 20))",
-    ),
+    "CPU": (BURN,),
+    "disk": (WRITE,),
+    "page cache": (READ,),
+    "loopback": (RECEIVE, SEND),
 }
 """What each neighbour does, one process a program."""
 ALONE = "alone"

@@ -458,13 +458,13 @@ NOT_TOGETHER = Fraction(9, 10)
 def sums_agree(case: Case) -> Iterator[Finding]:
     """Hold `4 jobs each 200 MB/s` against the total that is printed beside it, which no more than their ends make smaller."""
     figures = case.statement.of(QuantityKind.RATE, QuantityKind.EVENTS)
+    totals = [one for one in figures if Sense.TOTAL in one.roles and not one.roles & {Sense.EACH, Sense.EACH_PART}]
     for each in figures:
         whole = in_sum(case.statement, each)
-        for total in figures:
-            summed = whole.text != each.text and Sense.TOTAL in total.roles and not total.roles & {Sense.EACH, Sense.EACH_PART}
-            if summed and total.kind is each.kind and _of_one_kind(whole, printed(total)):
-                if total.value > whole.value or total.value < NOT_TOGETHER * whole.value:
-                    yield _agree(case, whole, printed(total))
+        for total in totals if whole.text != each.text else ():
+            is_near = NOT_TOGETHER * whole.value <= total.value <= whole.value
+            if total.kind is each.kind and not is_near and _of_one_kind(whole, printed(total)):
+                yield _agree(case, whole, printed(total))
 
 
 SAME = ("=", "(", "or")
