@@ -1,9 +1,10 @@
 """Whether the ranges of `assay quick` hold beside planted neighbours: CPU, disk, page cache, loopback.
 
-Each turn measures a directory alone and then beside each neighbour, by the experiment of `quick` with smaller files. What a
-measure came to alone is its interval, or its range where it has one. A figure beside a neighbour holds where it has a value in
-common with that: of a SOUND figure its interval, of a BOUNDED one its range. Anything else claims nothing, and is counted apart,
-as is a measure of which nothing is claimed alone. Of what is claimed 95 of 100 must hold.
+Each turn measures a directory alone and then beside each neighbour, by the experiment of `quick` with smaller files. What is
+true is what a measure came to alone: its range where it has one, else the interval of a SOUND or BOUNDED figure. A figure
+beside a neighbour holds where it has a value in common with that: of a SOUND figure its interval, of a BOUNDED one its range.
+Anything else claims nothing and is counted apart, with how often the range holds that is printed beside it. Of what is
+claimed 95 of 100 must hold.
 
 Finished runs are kept: what was ended goes on where it was, until there are so many turns.
 
@@ -83,6 +84,8 @@ NEIGHBOURS: Mapping[str, Sequence[str]] = {
 }
 """What each neighbour does, one process a program."""
 ALONE = "alone"
+NOTHING, HOLDS, FAILS = "nothing known alone", "holds", "does not hold"
+CAME_TO = (HOLDS, FAILS, "no claim, range holds", "no claim, range does not hold", "no range", NOTHING)
 
 
 @contextlib.contextmanager
@@ -118,10 +121,12 @@ def cells(name: str) -> dict[str, dict]:
 
 
 def ends(cell: dict) -> dict:
-    """Verdict, value and the ends of the range of what is true, else of the interval."""
+    """Verdict, value, and the ends of the range of what is true, else of the interval."""
     estimate = cell["estimate"] or {}
-    span = estimate.get("range") or estimate
-    return {"verdict": cell["verdict"], "value": estimate.get("value"), "low": span.get("low"), "high": span.get("high")}
+    ranged = estimate.get("range")
+    span = ranged or estimate
+    known = {"verdict": cell["verdict"], "value": estimate.get("value"), "ranged": ranged is not None}
+    return known | {"low": span.get("low"), "high": span.get("high")}
 
 
 def kept() -> list[dict]:
@@ -153,11 +158,14 @@ def meets(one: dict, other: dict) -> bool:
 
 def said(figure: dict, alone: dict) -> str:
     """What a figure beside a neighbour came to."""
-    if alone["verdict"] not in CLAIMED:
-        return "nothing is claimed alone"
-    if figure["verdict"] not in CLAIMED:
-        return "no claim"
-    return "holds" if meets(figure, alone) else "does not hold"
+    if alone["verdict"] not in CLAIMED and not alone["ranged"]:
+        return NOTHING
+    agrees = meets(figure, alone)
+    if figure["verdict"] in CLAIMED:
+        return HOLDS if agrees else FAILS
+    if not figure["ranged"]:
+        return "no range"
+    return "no claim, range holds" if agrees else "no claim, range does not hold"
 
 
 def compared(runs: Sequence[dict]) -> Iterator[tuple[str, str, str, dict, dict]]:
@@ -175,19 +183,17 @@ def main() -> int:
     asked = parser.parse_args()
     found = list(compared(turns(asked.turns, asked.minutes)))
     count = Counter(what for _, _, what, _, _ in found)
-    held, claimed = count["holds"], count["holds"] + count["does not hold"]
+    held, claimed = count[HOLDS], count[HOLDS] + count[FAILS]
     limits = proportion(held, claimed) if claimed else None
     interval = f" (95 % CI {100 * limits.low:.1f} % to {100 * limits.high:.1f} %)" if limits else ""
-    print(
-        f"{held} of {claimed} claims hold{interval}; no claim {count['no claim']}; {count['nothing is claimed alone']} without one alone"
-    )
-    print("| beside | holds | does not | no claim |", "|---|---|---|---|", sep="\n")
+    print(f"{held} of {claimed} claims hold{interval}; {len(found)} figures beside neighbours")
+    print(f"| beside | {' | '.join(CAME_TO)} |", f"|---|{'---|' * len(CAME_TO)}", sep="\n")
     for name in NEIGHBOURS:
-        each = Counter(what for beside_whom, _, what, _, _ in found if beside_whom == name)
-        print(f"| {name} | {each['holds']} | {each['does not hold']} | {each['no claim']} |")
+        each = Counter(what for whom, _, what, _, _ in found if whom == name)
+        print(f"| {name} | {' | '.join(str(each[what]) for what in CAME_TO)} |")
     for name, measure, what, figure, alone in found:
-        if what == "does not hold":
-            print(f"{measure} beside {name}: {figure}; alone {alone}")
+        if what in (FAILS, "no claim, range does not hold"):
+            print(f"{measure} beside {name}, {what}: {figure}; alone {alone}")
     return 0 if not claimed or held >= LEAST_HELD * claimed else 1
 
 
