@@ -91,9 +91,8 @@ CAME_TO = (HOLDS, FAILS, "no claim, range holds", "no claim, range does not hold
 @contextlib.contextmanager
 def beside(name: str, folder: Path) -> Iterator[None]:
     """The processes of a neighbour, until they are ended."""
-    started = [
-        subprocess.Popen([sys.executable, "-c", code], cwd=folder, start_new_session=True) for code in NEIGHBOURS.get(name, ())
-    ]
+    quiet = {"cwd": folder, "start_new_session": True, "stderr": subprocess.DEVNULL}
+    started = [subprocess.Popen([sys.executable, "-c", code], **quiet) for code in NEIGHBOURS.get(name, ())]
     try:
         yield
     finally:
