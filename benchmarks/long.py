@@ -144,6 +144,7 @@ def groups() -> Iterator[tuple[str, Run]]:
         "neighbours that harm and that do not, 30 times each",
         command(sys.executable, "benchmarks/noise_matrix.py", "--times", "30"),
     )
+    yield "quick beside neighbours, 20 turns", command(sys.executable, "benchmarks/quick_beside.py", "--turns", "20")
     yield "ten million mutated captures", command(sys.executable, "benchmarks/mutations.py")
     for name, words in IN_GUEST.items():
         yield f"control groups v2 in an emulated guest: {name}", in_guest(words)

@@ -69,9 +69,9 @@ def test_what_was_not_understood_and_what_was_assumed_are_said(bench):
     assert re.search(r"^assumed +'2 Gb port' is 2GFC", done.stdout, re.MULTILINE)
     assert "column 28 'sda'" in done.stdout
     assert "column 33 '3k'" in done.stdout
-    done = bench.run("check", "3k random at 100 Mbps")
+    done = bench.run("check", "3k random at 100 KB/s")
     assert (done.returncode, done.stdout) == (2, ""), "no figure"
-    assert [part in done.stderr for part in ("column 1 '3k'", "for 'Mbps'", "no figure", EXAMPLE)] == [True] * 4
+    assert [part in done.stderr for part in ("column 1 '3k'", "for 'KB/s'", "no figure", EXAMPLE)] == [True] * 4
     assert [bench.run("check", *words).returncode for words in ((), ("x" * 4001,))] == [2, 2]
     for text in ("3k records", "100k", "1.4k read 1 GB/s"):  # a k that may count something else is asked back
         done = bench.run("check", text)

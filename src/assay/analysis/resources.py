@@ -18,6 +18,7 @@ from assay.evidence import ladder, line_ways
 from assay.frozen import dataclass
 from assay.measures.timelines import interpolated
 from assay.records import (
+    ABSOLUTE,
     Direction,
     Observations,
     Phase,
@@ -50,12 +51,23 @@ class Resource:
     """Whether tables have it; a sum of others is only there to be asked for."""
     clocked: Used | None = None
     """Units/s without what passed after the clock, where some does."""
+    others: Used | None = None
+    """Units/s of `used` that other programs had at least, where that is watched; None where nobody can tell."""
 
 
 def host_processor(phase: Phase, observations: Observations) -> float | None:
     """Processors that were busy, whoever kept them so: neither idle nor waiting for I/O."""
     parts = [_rise(phase, observations, "cpu", f"{kind}_ns") for kind in ("user", "system")]
     return None if None in parts else sum(part or 0.0 for part in parts) / 1e9
+
+
+def others_processor(phase: Phase, observations: Observations) -> float | None:
+    """Processors that programs had which belong neither to the lab nor to its target: at least so many."""
+    sure, own = (_rise(phase, observations, "other_processes", name, (ABSOLUTE,)) for name in ("sure_cpu_ns", "own_cpu_ns"))
+    busy = host_processor(phase, observations)
+    if sure is None or own is None or busy is None:
+        return None
+    return max(0.0, min(sure / 1e9, busy - own / 1e9))
 
 
 def load_processor(phase: Phase, _observations: Observations) -> float | None:
@@ -203,7 +215,7 @@ def _requests(name: str, words: str, used: Used, *, shown: bool = True) -> Resou
 RESOURCES: Mapping[str, Resource] = {
     one.name: one
     for one in (
-        _processors("cpu", "CPUs of the host", host_processor, idles=True),
+        replace(_processors("cpu", "CPUs of the host", host_processor, idles=True), others=others_processor),
         _processors("load_cpu", "CPUs, of the load itself", load_processor),
         _processors("server_cpu", "CPUs, of the server", server_processor, idles=True),
         _bytes("device_read", "read from the device", _READ),
@@ -221,6 +233,8 @@ RESOURCES: Mapping[str, Resource] = {
     )
 }
 PROCESSORS = ("cpu", "load_cpu", "server_cpu")
+CPU_LAYERS = frozenset({"cpu", "other_processes"})
+"""Evidence of who had the processors of a host."""
 
 
 def watched(run: Run, observations: Observations) -> Observations:
@@ -238,8 +252,8 @@ def watched(run: Run, observations: Observations) -> Observations:
 
 def _served(run: Run, observations: Observations) -> Observations:
     both, targets = sides.whole(run, observations), run.target_hosts or run.load_hosts
-    cpus = (series for series in observations.on(*targets).series if series.layer == "cpu")
-    return replace(both, series=(*(series for series in both.series if series.layer != "cpu"), *cpus))
+    cpus = (series for series in observations.on(*targets).series if series.layer in CPU_LAYERS)
+    return replace(both, series=(*(series for series in both.series if series.layer not in CPU_LAYERS), *cpus))
 
 
 def _as_lowest(readings: Iterable[Reading], limited: set[str]) -> Iterable[Reading]:

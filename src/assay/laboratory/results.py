@@ -69,10 +69,7 @@ def answered(bare: Results, load: notebook.Load) -> Results:
         comparison_verdicts=verdicts,
         requirements=require.requirements(experiment, table, comparisons, runs, lambda one: verdicts[one.id].state),
         dips=dips.dips(experiment, table, runs),
-        scaling=(
-            *law.scaling(experiment, table, comparisons),
-            *bounds.bounded(experiment, runs, table, load),
-        ),
+        scaling=law.judged((*law.scaling(experiment, table, comparisons), *bounds.bounded(experiment, runs, table, load)), table),
         sensitivity=sensitivity.sensitivity(experiment, table, runs),
         findings=judge.judge_experiment(experiment, plan, runs),
     )

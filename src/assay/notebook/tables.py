@@ -59,7 +59,8 @@ COLUMNS: Mapping[str, str] = {
     "dips": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, levels JSON, ratio DOUBLE, low DOUBLE, high DOUBLE, "
     "n INTEGER, p_value DOUBLE, adjusted_p_value DOUBLE",
     "scaling": "experiment VARCHAR, measure VARCHAR, kind VARCHAR, factor VARCHAR, within JSON, at_count DOUBLE, low DOUBLE, "
-    "high DOUBLE, n INTEGER, lowest DOUBLE, highest DOUBLE, shape VARCHAR, resource VARCHAR, device VARCHAR, capacity DOUBLE",
+    "high DOUBLE, n INTEGER, lowest DOUBLE, highest DOUBLE, shape VARCHAR, resource VARCHAR, device VARCHAR, capacity DOUBLE, "
+    "others DOUBLE, verdict VARCHAR",
     "effects": "experiment VARCHAR, measure VARCHAR, design VARCHAR, factors JSON, baselines JSON, levels JSON, mixed_with JSON, "
     "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, p_value DOUBLE, adjusted_p_value DOUBLE",
     "operation_ladder": f"{OF_RUN}, phase VARCHAR, operation VARCHAR, client BIGINT, wire BIGINT, server BIGINT, "
@@ -266,6 +267,7 @@ def scaling_rows(results: Results) -> Iterator[Row]:
             *(one.measure, one.kind.value, one.factor, to_text(one.within), *interval(one.at)),
             *(one.lowest, one.highest, one.shape.value),
             *((capacity.resource, capacity.name or None, capacity.amount) if capacity else (None, None, None)),
+            *(one.use and one.use.others, one.verdict and one.verdict.value),
         )
 
 

@@ -23,6 +23,7 @@ from assay.published.claim import (
     Case,
     Quantity,
     claim_finding,
+    in_sum,
     judged_rates,
     mistaken_unit,
     printed,
@@ -84,7 +85,8 @@ def check_links(case: Case) -> Iterator[Finding]:
     rates = judged_rates(case)
     for rate in rates:
         ways = 2 if _goes_both_ways(rate) and wire.is_duplex else 1
-        yield _against(case, LinkRate(rate=rate, wire=wire, link=large or wire.link, ways=ways))
+        one = LinkRate(rate=rate, wire=wire, link=large or wire.link, ways=ways)
+        yield _of_tape(case, one) if statement.is_tape(wire) else _against(case, one)
     share = case.statement.only(QuantityKind.SHARE)
     if share is not None and len(rates) == 1 and not case.statement.comparisons:
         yield _share(case, rates[0], wire)
@@ -114,6 +116,29 @@ def _against(case: Case, one: LinkRate) -> Finding:
         bound=Bound(low=float(low), high=float(allowed), unit=Unit.BYTES_PER_S),
         relabel=f"at most what {one.wire.name} can carry, {one.full}",
         advice="ask for more digits",
+    )
+
+
+MOST_COMPRESSION = Fraction(5, 2)
+"""So many bytes go into one on tape, by the makers' own word of LTO-6 and later (before: 2)."""
+
+
+def _of_tape(case: Case, one: LinkRate) -> Finding:
+    """Judge a rate of a tape drive: beyond its native rate only what the drive compresses."""
+    roles, native = case.statement.roles, Sense.NATIVE in case.statement.roles
+    if native or one.rate.interval.low <= one.capacity:
+        return _against(case, one)
+    packed = one.rate.interval.low <= one.capacity * MOST_COMPRESSION
+    words = f"more than its native rate: data that the drive makes smaller, {claim.multiple(one.rate.value / one.capacity)} it"
+    if packed and Sense.COMPRESSED in roles:
+        return claim_finding(ROOFLINE, State.PASS, f"{one.comparison}: {words}.", relabel=words)
+    return claim_finding(
+        ROOFLINE,
+        State.FAIL,
+        f"{one.comparison}: {words}.",
+        severity=Severity.QUALIFIES if packed else Severity.INVALIDATES,
+        relabel=f"faster than {one.wire.name} writes what it cannot compress, {one.full}",
+        advice="ask for the native rate: of data that do not compress, such as encrypted or compressed ones",
     )
 
 
@@ -408,7 +433,7 @@ def parts_agree(case: Case) -> Iterator[Finding]:
     """
     statement = case.statement
     followed = tuple(claim.rates(statement))
-    stated = tuple(printed(figure) for figure in _once(statement))
+    stated = tuple(in_sum(statement, figure) for figure in _once(statement))
     if len(followed) == 2 and statement.of(QuantityKind.AMOUNT) and not stated:
         moved, asked = followed
         words = f"the {claim.quantity(asked.value, asked.kind)} of {asked.text}"
@@ -417,12 +442,29 @@ def parts_agree(case: Case) -> Iterator[Finding]:
         yield from (_agree(case, one, stated[0]) for one in followed if _of_one_kind(one, stated[0]))
     else:
         yield from (_agree(case, *pair) for pair in claim.pairs(followed, stated) if _of_one_kind(*pair))
-    events = tuple(printed(figure) for figure in statement.of(QuantityKind.EVENTS))
+    events = tuple(in_sum(statement, figure) for figure in statement.of(QuantityKind.EVENTS))
     yield from (_agree(case, *pair) for pair in claim.pairs(tuple(claim.events(statement)), events))
+    yield from sums_agree(case)
     for pair in pairwise(statement.of(QuantityKind.RATE)):
         if statement.text[pair[0].end : pair[1].start].strip() in SAME:
             other, one = sorted(map(printed, pair), key=lambda one: one.is_in_bits)
             yield _agree(case, one, other)
+
+
+NOT_TOGETHER = Fraction(9, 10)
+"""Those of which each has a rate of its own end at different times: their total may be so much of the sum."""
+
+
+def sums_agree(case: Case) -> Iterator[Finding]:
+    """Hold `4 jobs each 200 MB/s` against the total that is printed beside it, which no more than their ends make smaller."""
+    figures = case.statement.of(QuantityKind.RATE, QuantityKind.EVENTS)
+    totals = [one for one in figures if Sense.TOTAL in one.roles and not one.roles & {Sense.EACH, Sense.EACH_PART}]
+    for each in figures:
+        whole = in_sum(case.statement, each)
+        for total in totals if whole.text != each.text else ():
+            is_near = NOT_TOGETHER * whole.value <= total.value <= whole.value
+            if total.kind is each.kind and not is_near and _of_one_kind(whole, printed(total)):
+                yield _agree(case, whole, printed(total))
 
 
 SAME = ("=", "(", "or")
@@ -475,7 +517,7 @@ def in_flight(case: Case) -> Iterator[Finding]:
     A percentile bounds the mean: at least that share of the requests took as long, all other ones no time (Markov).
     """
     rate, statement = claim.requests(case.statement), case.statement
-    most = statement.only(QuantityKind.IN_FLIGHT)
+    most = claim.at_a_time(statement)
     latency = statement.only(QuantityKind.LATENCY) or statement.only(QuantityKind.PERCENTILE)
     if rate is None or latency is None or most is None or not most.value:
         return
@@ -668,6 +710,38 @@ def head_moves(case: Case) -> Iterator[Finding]:
     )
 
 
+SEVERAL = re.compile(
+    r"\b(?:RAID[- ]?Z?\d*|arrays?|pools?|striped?|stripes?|mirrors?|vdevs?|ZFS|cluster|SAN|JBOD|[2-9]\d*\s*x)\b", re.IGNORECASE
+)
+OTHER_MEDIA = re.compile(r"\b(?:SSDs?|NVMe|flash|Optane|RAM)\b", re.IGNORECASE)
+"""What makes a rate one of more than a disk with a head that moves."""
+
+
+def head_reads(case: Case) -> Iterator[Finding]:
+    """Judge a rate of one rotating disk (L04): what passes below its heads."""
+    statement = case.statement
+    if Sense.ROTATING not in statement.roles and not statement.of(QuantityKind.TURNS):
+        return
+    if SEVERAL.search(statement.text) or OTHER_MEDIA.search(statement.text) or Sense.CACHED in statement.roles:
+        return
+    if any(one.state is State.FAIL for one in head_moves(case)):
+        return  # that its head does not move so often says it as well
+    most = case.limit(ROOFLINE, "disk_bytes_per_s")
+    for rate in () if statement.comparisons else judged_rates(case):
+        words = (
+            f"{rate.text} is {claim.multiple(rate.value / most)} the {claim.capacity(float(most))} of the fastest rotating disks"
+        )
+        if rate.interval.low > most and not rate.is_upper_limit:
+            yield claim_finding(
+                ROOFLINE,
+                State.FAIL,
+                f"{words}: a cache answered, or several disks, or two sets of heads.",
+                severity=Severity.QUALIFIES,
+                relabel=f"{claim.quantity(rate.value, rate.kind)} is no figure of one rotating disk",
+                advice="ask how many disks and sets of heads there were, and which caches were in front of them",
+            )
+
+
 CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     check_links,
     fits_memory,
@@ -679,6 +753,7 @@ CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     in_order,
     orders,
     head_moves,
+    head_reads,
     failures,
     set_limits,
 )

@@ -159,7 +159,7 @@ def label(findings: Sequence[Finding], in_other_words: Sequence[str]) -> str:
     return f"{MEMORY_TEST}: {'; '.join(words)}" if in_memory else "; ".join(words)
 
 
-IN_BITS = re.compile(r"(?:[kMGT]b|bits?)(?![A-Za-z])")
+IN_BITS = re.compile(r"(?:[kMGT]?bps|[kMGT]b|bits?)(?![A-Za-z])")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +195,30 @@ def printed(figure: PrintedFigure) -> Quantity:
         is_in_bits=figure.kind is QuantityKind.RATE and IN_BITS.search(figure.text) is not None,
         is_upper_limit=figure.limit is Sense.UNDER,
     )
+
+
+def in_sum(statement: Statement, figure: PrintedFigure) -> Quantity:
+    """Return a figure of one of several as that of all: `4 threads, each 500 MB/s`; as it is where nobody says of how many."""
+    workers = [one for one in statement.of(QuantityKind.IN_FLIGHT) if Sense.DEPTH not in one.roles]
+    parts = statement.of(QuantityKind.PARTS)
+    several = parts if Sense.EACH_PART in figure.roles else (*workers, *parts) if Sense.EACH in figure.roles else ()
+    if len(several) != 1:
+        return printed(figure)
+    count = printed(several[0])
+    return product(printed(figure), count, figure.kind, f"{units.digits(float(count.value), trimmed=True)} x {figure.text}")
+
+
+def at_a_time(statement: Statement) -> Quantity | None:
+    """Return how many requests may be in flight: of the workers, or of their queues, together; None where that is not clear."""
+    every = statement.of(QuantityKind.IN_FLIGHT)
+    kinds = [[one for one in every if (Sense.DEPTH in one.roles) is deep] for deep in (False, True)]
+    known = [group[0] for group in kinds if group]
+    if not known or any(one.value != group[0].value for group in kinds for one in group):
+        return None
+    if len(known) == 1:
+        return printed(known[0])
+    workers, depth = map(printed, known)
+    return product(workers, depth, QuantityKind.COUNT, f"{workers.text} x {depth.text}")
 
 
 def product(first: Quantity, second: Quantity, kind: QuantityKind, text: str) -> Quantity:
@@ -253,7 +277,7 @@ def rates(statement: Statement) -> Iterator[Quantity]:
         if time.value:
             yield ratio(amount, time, QuantityKind.RATE, f"{amount.text} in {time.text}")
     sizes = tuple(printed(figure) for figure in statement.of(QuantityKind.SIZE))
-    events = tuple(printed(figure) for figure in statement.of(QuantityKind.EVENTS))
+    events = tuple(in_sum(statement, figure) for figure in statement.of(QuantityKind.EVENTS))
     for event, size in pairs(events, sizes):
         yield product(event, size, QuantityKind.RATE, f"{event.text} of {size.text}")
 
@@ -270,16 +294,16 @@ def requests(statement: Statement) -> Quantity | None:
     """Return the only operations a second: as printed, else what the only rate makes of the only size of a request."""
     event, rate, size = (statement.only(kind) for kind in (QuantityKind.EVENTS, QuantityKind.RATE, QuantityKind.SIZE))
     if event is not None:
-        return printed(event)
+        return in_sum(statement, event)
     if rate is None or size is None or not size.value or statement.of(QuantityKind.EVENTS):
         return None
     text = f"{rate.text} in requests of {size.text}"
-    return ratio(printed(rate), printed(size), QuantityKind.EVENTS, text)
+    return ratio(in_sum(statement, rate), printed(size), QuantityKind.EVENTS, text)
 
 
 def judged_rates(case: Case) -> tuple[Quantity, ...]:
     """Return the rates that a link must have carried: those that are printed, else those that follow from the parts."""
-    stated = tuple(printed(figure) for figure in case.statement.of(QuantityKind.RATE))
+    stated = tuple(in_sum(case.statement, figure) for figure in case.statement.of(QuantityKind.RATE))
     return stated or tuple(rates(case.statement))
 
 

@@ -7,7 +7,7 @@ nothing is ignored silently. Every character that is no blank is in exactly one 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -46,6 +46,8 @@ _RANGE = re.compile(rf"({vocabulary.NUMBER})\s*(?:-|–|—|\.\.|to(?![A-Za-z0-9
 _DECIMAL_COMMA = re.compile(r"[0-9]+(?:[.,][0-9]+){1,99}", re.ASCII)
 _LETTERS = re.compile(r"\s*([A-Za-zµμ/%]+)")
 _GLUED = re.compile(r"(?:(?P<depth>QD|iodepth)=?|(?:bs|blocksize)=)(?=[0-9])", re.IGNORECASE)
+_PARALLEL = re.compile(r"(?:-P ?|--parallel[ =])(?=[0-9])")
+"""What iperf calls its streams."""
 _PRINTED_BY_FIO = re.compile(
     r"(?P<key>IOPS|bs|blocksize)=(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>[kKmMgG]?)(?![A-Za-z0-9.])", re.ASCII
 )
@@ -173,7 +175,9 @@ def _ordinal(text: str, start: int) -> Token | None:
 
 
 def _glued(text: str, start: int) -> Token | None:
-    """`QD32`, `bs=4k`: a word and its number in one."""
+    """`QD32`, `bs=4k`, `-P 4`: a word and its number in one."""
+    if parallel := _PARALLEL.match(text, start):
+        return Token(start=start, end=parallel.end(), text=parallel[0], role=Sense.IN_FLIGHT)
     match = _GLUED.match(text, start)
     role = Sense.BLOCK if match is None or match["depth"] is None else Sense.DEPTH
     return None if match is None else Token(start=start, end=match.end(), text=match[0], role=role)
@@ -363,12 +367,14 @@ def _memories(draft: Draft) -> None:
             draft.used.add(place)
 
 
-def _becomes(draft: Draft, places: tuple[int, int], was: QuantityKind, kind: QuantityKind) -> bool:
+def _becomes(draft: Draft, places: Sequence[int], was: QuantityKind, kind: QuantityKind) -> bool:
     """Give the first figure of a kind at these places another kind; return whether there is one."""
     for place in places:
         figure = draft.figures.get(place)
         if figure is not None and figure.kind is was:
-            draft.figures[place] = _exact(figure, kind) if kind is QuantityKind.IN_FLIGHT else replace(figure, kind=kind)
+            draft.figures[place] = (
+                _exact(figure, kind) if kind in (QuantityKind.IN_FLIGHT, QuantityKind.PARTS) else replace(figure, kind=kind)
+            )
             return True
     return False
 
@@ -404,7 +410,9 @@ def _sizes(draft: Draft) -> None:
     """`4 KiB random reads`, `random 4 KiB`, `10,000 IOPS of 4 KiB`; so little alone is never all that was moved."""
     moved = {one.clause for one in draft.figures.values() if one.kind in (QuantityKind.TIME, QuantityKind.COUNT)}
     for place, figure in tuple(draft.figures.items()):
-        if figure.kind is not QuantityKind.AMOUNT or figure.value > MOST_REQUEST_BYTES:
+        if figure.kind is QuantityKind.AMOUNT and _is_counted_in(draft, place):
+            draft.figures[place] = _exact(figure, QuantityKind.SIZE)
+        if draft.figures[place].kind is not QuantityKind.AMOUNT or figure.value > MOST_REQUEST_BYTES:
             continue
         ordered = draft.role(place - 1) in (Sense.RANDOM, Sense.SEQUENTIAL)
         if ordered or (figure.value <= USUAL_REQUEST_BYTES and figure.clause not in moved):
@@ -419,6 +427,53 @@ def _sizes(draft: Draft) -> None:
             draft.figures[place] = _exact(figure, QuantityKind.SIZE)
 
 
+def _is_counted_in(draft: Draft, place: int) -> bool:
+    """Return whether so many of this size are counted: `100,000 objects of 1 MB`."""
+    counted = draft.figures.get(place - 2)
+    return draft.word(place - 1) == "of" and counted is not None and counted.kind is QuantityKind.COUNT
+
+
+SUMMED = (QuantityKind.RATE, QuantityKind.EVENTS)
+COUNTED = (QuantityKind.IN_FLIGHT, QuantityKind.PARTS)
+
+
+def _parts_and_totals(draft: Draft) -> None:
+    """`4 threads, each 500 MB/s`, `50 MB/s per job`, `2 GB/s in total`."""
+    shared = any(token.role is Sense.EACH_PART or token.text.lower() == "each" for token in draft.tokens)
+    for place, token in enumerate(draft.tokens if shared else ()):
+        if token.role is Sense.PART or token.text.lower() in ("disks", "ports"):
+            _becomes(draft, (place - 1,), QuantityKind.NUMBER, QuantityKind.PARTS)
+    for place in range(len(draft.tokens)):
+        role = Sense.EACH if draft.word(place) == "each" else draft.role(place)
+        if role not in (Sense.EACH, Sense.EACH_PART, Sense.TOTAL):
+            continue
+        near = [place - 1, *range(place + 1, _end_of_clause(draft, place))]
+        at = next((one for one in near if one in draft.figures and draft.figures[one].kind not in COUNTED), None)
+        if at is None or draft.figures[at].kind not in SUMMED:
+            continue
+        draft.figures[at] = replace(draft.figures[at], roles=draft.figures[at].roles | {role})
+        draft.used |= {place, *(one for one in (at - 1,) if draft.role(one) is Sense.TIMES)}
+
+
+def _multiplied_rates(draft: Draft) -> None:
+    """`10 threads x 1000 requests/s`, `3 x 500 MB/s`: a rate of each of so many."""
+    for place in draft.places(Sense.TIMES):
+        rate, count = draft.figures.get(place + 1), draft.figures.get(place - 1)
+        several = draft.role(place - 1) is Sense.IN_FLIGHT or (count is not None and count.kind is QuantityKind.NUMBER)
+        if rate is None or rate.kind not in SUMMED or not several:
+            continue
+        if count is not None:
+            draft.figures[place - 1] = _exact(count, QuantityKind.PARTS)
+        draft.figures[place + 1] = replace(rate, roles=rate.roles | {Sense.EACH_PART if count is not None else Sense.EACH})
+        draft.used.add(place)
+
+
+def _end_of_clause(draft: Draft, place: int) -> int:
+    """Return the place behind the last token of the clause."""
+    ends = (one for one in range(place, len(draft.tokens)) if draft.role(one) in (Sense.BREAK, Sense.AGAINST))
+    return next(ends, len(draft.tokens))
+
+
 def _latencies_and_depths(draft: Draft) -> None:
     """`4 ms latency`, `p99 3 ms`, `32 threads`, `queue depth 32`."""
     for place in draft.places(Sense.LATENCY, Sense.ROUND_TRIP, Sense.PERCENTILE):
@@ -429,10 +484,11 @@ def _latencies_and_depths(draft: Draft) -> None:
     ):
         for place in draft.places(role):
             of = place + 2 if draft.word(place + 1) in OF else place + 1
+            known = {one for one in (place - 1, of) if one in draft.figures and draft.figures[one].kind is becomes}
             if _becomes(draft, (place - 1, of), was, becomes):
                 draft.used.add(place)
                 if role is Sense.DEPTH:
-                    _depth(draft, (place - 1, of))
+                    _depth(draft, [one for one in (place - 1, of) if one not in known])
 
 
 def _time_of_a_request(draft: Draft, place: int) -> None:
@@ -458,7 +514,7 @@ def _windows(draft: Draft) -> None:
             draft.used.add(place)
 
 
-def _depth(draft: Draft, places: tuple[int, int]) -> None:
+def _depth(draft: Draft, places: Sequence[int]) -> None:
     """Mark the number of requests that one client keeps in flight: threads may think between theirs."""
     for place in places:
         figure = draft.figures.get(place)
@@ -578,6 +634,8 @@ PASSES: tuple[Callable[[Draft], None], ...] = (
     _products,
     _data_sets,
     _latencies_and_depths,
+    _parts_and_totals,
+    _multiplied_rates,
     _failures,
     _sent_and_received,
     _set_limits,
@@ -626,9 +684,16 @@ def read(text: str) -> Statement:
         comparisons=compared,
         roles=frozenset(token.role for token in tokens if token.role is not None),
         quoted=quoted,
-        assumed=tuple(dict.fromkeys(wire.assumed for wire in wires if wire.assumed is not None)),
+        assumed=tuple(dict.fromkeys((*(wire.assumed for wire in wires if wire.assumed is not None), *_taken_as_bits(draft)))),
         spans=tuple((token.start, token.end) for token in tokens if token.start + 1 not in columns),
     )
+
+
+def _taken_as_bits(draft: Draft) -> Iterator[str]:
+    """Yield what `Mbps` counts as, which some write for megabytes."""
+    for figure in draft.figures.values():
+        if figure.text.endswith("bps"):
+            yield f"{figure.text!r} counts as bits; megabytes are MB/s"
 
 
 def _kept(figures: Iterable[PrintedFigure], comparisons: tuple[ClaimComparison, ...]) -> Iterator[PrintedFigure]:

@@ -63,10 +63,13 @@ class Wire:
 
 _GBIT = r" ?Gb(?:it)?(?:/s|ps)?"
 _ALSO: Mapping[str, str] = {
+    "100MbE": r"100BASE[- ]?TX?|Fast Ethernet",
+    "1GbE": r"1000BASE[- ]?TX?",
+    "10GbE": r"10GBASE[- ]?(?:T|SR|LR)",
     "USB-2.0": r"USB[- ]?2|Hi-?Speed USB",
-    "USB-3.0": rf"USB[- ]?3\.[12] Gen ?1(?!\d)|USB[- ]?3(?!\.[12])|SuperSpeed USB|USB 5{_GBIT}",
-    "USB-3.1": rf"USB[- ]?3\.[12] Gen ?2(?![x\d])|USB 10{_GBIT}",
-    "USB-3.2": rf"USB[- ]?3\.2 Gen ?2x2|USB 20{_GBIT}",
+    "USB-3.0": rf"USB[- ]?3\.[12] Gen ?1(?!\d)|USB[- ]?3(?!\.[12])|SuperSpeed USB|USB 5{_GBIT}|5{_GBIT} USB",
+    "USB-3.1": rf"USB[- ]?3\.[12] Gen ?2(?![x\d])|USB 10{_GBIT}|10{_GBIT} USB",
+    "USB-3.2": rf"USB[- ]?3\.2 Gen ?2x2|USB 20{_GBIT}|20{_GBIT} USB",
     "SATA-1": rf"SATA[- ]?I(?!I)|SATA 1\.5{_GBIT}|SATA-?150",
     "SATA-2": rf"SATA[- ]?II(?!I)|SATA 3(?:\.0)?{_GBIT}|SATA-?300",
     "SATA-3": rf"SATA[- ]?III|SATA 6(?:\.0)?{_GBIT}|SATA-?600|6{_GBIT} SATA",
@@ -78,7 +81,11 @@ _ALSO: Mapping[str, str] = {
         f"PCIe-{generation}": rf"PCI(?:e|-E|[ -]Express)[- ]?(?:Gen[- ]?)?{generation}|Gen ?{generation}(?=(?:\.0)?\s?x\d)"
         for generation in range(1, 6)
     },
-    **{f"Thunderbolt-{generation}": rf"TB ?{generation}(?= )" for generation in (3, 4, 5)},
+    **{
+        f"Thunderbolt-{generation}": rf"TB ?{generation}(?= )|{speed}{_GBIT} Thunderbolt[- ]?{generation}"
+        for generation, speed in ((3, 40), (4, 40), (5, 80))
+    },
+    **{f"LTO-{generation}": rf"LTO ?Ultrium[- ]?{generation}|Ultrium[- ]?{generation}" for generation in range(1, 11)},
     "UHS-I": r"UHS[- ]?(?:I|1)(?![I0-9])",
 }
 """Other names under which links are sold: generations in Roman figures, by their signalling rate, by `Gen`."""
@@ -102,7 +109,7 @@ _NAMED = re.compile(
 )
 _KINDS: Mapping[str, str | None] = {
     **dict.fromkeys((r"fib(?:re|er)[ -]channel", "FC", "HBA"), FIBRE_CHANNEL),
-    **dict.fromkeys(("Ethernet", "NIC", "LAN"), ETHERNET),
+    **dict.fromkeys(("Ethernet", "NIC", "LAN", "NAS", "network", "switch", "router"), ETHERNET),
     **dict.fromkeys(("ports?", "links?", "paths?"), None),
 }
 _BY_SPEED = re.compile(
@@ -110,9 +117,18 @@ _BY_SPEED = re.compile(
     rf"(?:{'|'.join(f'(?P<k{place}>{words})' for place, words in enumerate(_KINDS))})(?![A-Za-z0-9_])",
     re.IGNORECASE | re.ASCII,
 )
+_MEASURED = "throughput|speeds?|bandwidth|performance|transfers?|traffic|cop(?:y|ies)|reads?|writes?|downloads?|uploads?"
+"""What makes `300 Mbit/s network` a figure and no link."""
+_DSL = re.compile(
+    rf"(?:[AV]?DSL|FTT[HBC]|GPON)\s+(?:of\s+|at\s+|with\s+)?(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)"
+    rf"\s*(?:{UNIT_PATTERNS[QuantityKind.RATE].pattern})(?![A-Za-z0-9_])",
+    re.IGNORECASE | re.ASCII,
+)
 _BY_RATE = re.compile(
     rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)\s*(?:{UNIT_PATTERNS[QuantityKind.RATE].pattern})\s+"
-    r"(?:line|circuit|WAN|connection|uplink|links?|paths?|ports?)(?![A-Za-z0-9_])",
+    r"(?:line|circuit|WAN|uplink|downlink|links?|paths?|ports?|[AV]?DSL|cable|connection"
+    r"|(?:fib(?:re|er)|broadband|internet|LAN|network|NIC|switch|adapters?|server|VPS)"
+    rf"(?!\s+(?:{_MEASURED})(?![A-Za-z])))(?![A-Za-z0-9_])",
     re.ASCII,
 )
 _RATE_BEFORE = re.compile(rf"\d\s*(?P<rate>{UNIT_PATTERNS[QuantityKind.RATE].pattern})(?:\s+[A-Za-z]{{1,12}})?\s+$", re.ASCII)
@@ -127,7 +143,19 @@ _OF_WIFI = re.compile(
     r"(?:Wi-?Fi|WLAN|wireless)(?:\s+(?:link|connection))?(?![A-Za-z0-9_])",
     re.IGNORECASE | re.ASCII,
 )
-_STREAMS = re.compile(r"(?P<streams>[1-8])x[1-8](?::[1-8])?\s+(?=Wi-?Fi|WLAN|802\.11)", re.IGNORECASE | re.ASCII)
+_HOW_WIDE = r"(?:(?P<streams>[1-8])x[1-8](?::[1-8])?|(?P<width>20|40|80|160|320)[ -]?MHz)(?![A-Za-z0-9])"
+_BEFORE_WIFI = re.compile(rf"{_HOW_WIDE}\s+(?=(?:[1-8]x[1-8]|\d+[ -]?MHz|Wi-?Fi|WLAN|802\.11))", re.IGNORECASE | re.ASCII)
+_BEHIND_WIFI = re.compile(
+    rf"\s*(?:[,(]\s*)?(?:(?:at|on|with|using|in|over)\s+)?(?:an?\s+)?{_HOW_WIDE}(?:\s+(?:wide|channels?|width|MIMO|streams?))*",
+    re.IGNORECASE | re.ASCII,
+)
+SUBCARRIERS: Mapping[str, Mapping[int, int]] = {
+    "WiFi-4": {20: 52, 40: 108},
+    "WiFi-5": {20: 52, 40: 108, 80: 234, 160: 468},
+    "WiFi-6": {20: 234, 40: 468, 80: 980, 160: 1960},
+    "WiFi-7": {20: 234, 40: 468, 80: 980, 160: 1960, 320: 3920},
+}
+"""Of each width of a channel in MHz those that carry data; the last is the one of links.toml (IEEE 802.11n, ac, ax, be)."""
 MOST_STREAMS: Mapping[str, int] = {"WiFi-4": 4, "WiFi-5": 8, "WiFi-6": 8, "WiFi-7": 8}
 """The spatial streams of the rate that links.toml has."""
 _SATA = re.compile(
@@ -135,24 +163,36 @@ _SATA = re.compile(
     r"SATA(?![- ]?[I0-9])(?:\s+(?:SSDs?|HDDs?|drives?|disks?))?(?![A-Za-z0-9_])",
     re.IGNORECASE | re.ASCII,
 )
-_GIGABIT = re.compile(rf"{_COUNT}(?:gigabit\s+(?:Ethernet|LAN)|GigE)(?![A-Za-z0-9_])", re.IGNORECASE | re.ASCII)
+_GIGABIT = re.compile(
+    rf"{_COUNT}(?:(?:gigabit|GbE)\s+(?:Ethernet|LAN|NAS|network|switch|router|NIC|ports?|links?|cable)|GigE|gigabit(?=\s*(?:$|[,;.)])))(?![A-Za-z0-9_])",
+    re.IGNORECASE | re.ASCII,
+)
+_FASTER = re.compile(r"(?:[0-9]|multi)[ -]?$", re.IGNORECASE)
+"""Before `gigabit`: then it is not one gigabit."""
 
 
 def wire_at(text: str, start: int) -> Wire | None:
     """Return the link whose words begin here; None where none does."""
+    wireless = _by_width(text, start)
+    if wireless is not None:
+        return wireless
     named = _NAMED.match(text, start)
     if named is not None:
-        base = next(name for place, name in enumerate(_NAMES) if named[f"n{place}"])
-        return _wire(named, base, None)
+        return _wire(named, _base(named), None)
     gigabit = _GIGABIT.match(text, start)
-    if gigabit is not None:
+    if gigabit is not None and not _FASTER.search(text[:start]):
         return _wire(gigabit, "1GbE", None)
     sata = _SATA.match(text, start)
     if sata is not None:
         return _wire(sata, "SATA-3", f"{sata[0]!r} counts as SATA-3, the fastest")
     by_speed = _BY_SPEED.match(text, start)
     custom = _assumed(by_speed) if by_speed is not None else None
-    return custom or _of_wifi(text, start) or _by_streams(text, start) or _by_rate(text, start) or _crossed(text, start)
+    return custom or _of_wifi(text, start) or _by_rate(text, start) or _crossed(text, start)
+
+
+def _base(named: re.Match[str]) -> str:
+    """Return the name in links.toml of a link that is named."""
+    return next(name for place, name in enumerate(_NAMES) if named[f"n{place}"])
 
 
 def _of_wifi(text: str, start: int) -> Wire | None:
@@ -164,15 +204,36 @@ def _of_wifi(text: str, start: int) -> Wire | None:
     return Wire(link=_scaled(known, match[0], float(rate * 8)), base=match[0], start=start, end=match.end())
 
 
-def _by_streams(text: str, start: int) -> Wire | None:
-    """`2x2 WiFi 5`: so many of the spatial streams of the standard."""
-    match = _STREAMS.match(text, start)
-    whole = wire_at(text, match.end()) if match is not None else None
-    if match is None or whole is None or whole.base not in MOST_STREAMS:
+def _by_width(text: str, start: int) -> Wire | None:
+    """`2x2 WiFi 5`, `WiFi 5 2x2 at 80 MHz`: so many of the spatial streams of the standard, and so much of its channel."""
+    said, at = list[re.Match[str]](), start
+    while (before := _BEFORE_WIFI.match(text, at)) is not None:
+        said.append(before)
+        at = before.end()
+    named = _NAMED.match(text, at)
+    whole = _wire(named, _base(named), None) if named is not None else None
+    if whole is None or whole.base not in MOST_STREAMS:
         return None
-    share = int(match["streams"]) / MOST_STREAMS[whole.base]
-    link = _scaled(whole.link, text[start : whole.end], whole.link.line_bits_per_s * share)
-    return replace(whole, link=link, base=link.name, start=start)
+    end = whole.end
+    while (behind := _BEHIND_WIFI.match(text, end)) is not None:
+        said.append(behind)
+        end = behind.end()
+    share = 1.0
+    for one in {one.lastgroup or "": one for one in said}.values():
+        share *= _share_of(whole.base, one)
+    if not said:
+        return None
+    name = f"{text[start:end].rstrip()}"
+    link = _scaled(whole.link, name, whole.link.line_bits_per_s * min(1.0, share))
+    return replace(whole, link=link, base=name, start=start, end=end)
+
+
+def _share_of(base: str, said: re.Match[str]) -> float:
+    """Return the share of the standard's rate that so many streams have, or a channel of such a width."""
+    if said["streams"]:
+        return int(said["streams"]) / MOST_STREAMS[base]
+    carriers = SUBCARRIERS[base]
+    return carriers.get(int(said["width"]), max(carriers.values())) / max(carriers.values())
 
 
 def _scaled(link: Link, name: str, line_bits_per_s: float) -> Link:
@@ -184,7 +245,7 @@ def _scaled(link: Link, name: str, line_bits_per_s: float) -> Link:
 
 def _by_rate(text: str, start: int) -> Wire | None:
     """`2.5 Gbit/s line`: no standard is named, so nothing is known of coding and framing, and all of it may be payload."""
-    match = _BY_RATE.match(text, start)
+    match = _BY_RATE.match(text, start) or _DSL.match(text, start)
     rate = Fraction(match["number"]) * unit_size(QuantityKind.RATE, match) if match is not None else Fraction(0)
     if match is None or not rate:
         return None
@@ -237,6 +298,11 @@ def _wire(match: re.Match[str], base: str, assumed: str | None) -> Wire | None:
     if link is None:
         return None
     return Wire(link=link, base=base, start=match.start(), end=match.end(), assumed=assumed)
+
+
+def is_tape(wire: Wire) -> bool:
+    """Return whether it is a tape drive, whose rate depends on how far it can compress."""
+    return wire.base.startswith("LTO-")
 
 
 def with_jumbo(wire: Wire) -> Link | None:

@@ -1,7 +1,8 @@
 """The vocabulary of published claims: numbers, units, and the effect of other words on the figures beside them. Closed lists.
 
 Experiments take `assay.units` only. Claims by others are written more freely, so what is clear there is taken here too: `Gb/s`,
-`MB/sec`, `TB a week`, `hours`. What has two meanings (`KB`, `Mbps`) is refused here as there; of `4k` see `BLOCKS`.
+`MB/sec`, `TB a week`, `hours`, and `Mbps` as the megabits that networks are sold by, which the answer tells as an assumption.
+What has two meanings (`KB`) is refused here as there; of `4k` see `BLOCKS`.
 
 A printed number is known to half a unit of its last digit: `0.6` was printed for anything from 0.55 to 0.65. Figures are never
 negative, so the ends of a product are the products of the ends, and those of a ratio lie crosswise (interval arithmetic:
@@ -34,6 +35,7 @@ class QuantityKind(StrEnum):
     PERCENTILE = "latency percentile"
     WINDOW = "window"
     COUNT = "count"
+    PARTS = "parts"
     IN_FLIGHT = "in flight"
     SHARE = "share"
     TURNS = "rotation"
@@ -57,6 +59,7 @@ BASES: Mapping[QuantityKind, str] = {
     QuantityKind.PERCENTILE: "s",
     QuantityKind.WINDOW: "bytes",
     QuantityKind.COUNT: "count",
+    QuantityKind.PARTS: "count",
     QuantityKind.IN_FLIGHT: "count",
     QuantityKind.SHARE: "share",
     QuantityKind.TURNS: "1/s",
@@ -108,6 +111,12 @@ class Sense(StrEnum):
     RECEIVED = "received"
     LIMIT = "limit that somebody set"
     REORDERED = "requests were sorted or merged"
+    EACH = "of one of several that work at the same time"
+    EACH_PART = "of one of several disks or machines"
+    PART = "disks or machines that work at the same time"
+    TOTAL = "of all that work at the same time"
+    COMPRESSED = "made smaller on its way"
+    NATIVE = "not made smaller"
     ROTATING = "a disk with a head that moves"
 
 
@@ -135,6 +144,12 @@ BITS: Mapping[str, Fraction] = {
 }
 RATE_BITS: Mapping[str, Fraction] = {f"{prefix}b": Fraction(size, 8) for prefix, size in _PREFIXES.items() if prefix}
 """`Gb` is clear only where a time follows: memory is sold by the `Gb` that are bytes."""
+PER_SECOND: Mapping[str, Fraction] = {
+    f"{prefix}{name}": size * scale
+    for prefix, size in _PREFIXES.items()
+    for name, scale in (("bps", Fraction(1, 8)), ("Bps", Fraction(1)))
+}
+"""Bits and bytes a second in one word: `Mbps`, `MBps`."""
 SECONDS: Mapping[str, Fraction] = {
     name: Fraction(size) * scale
     for names, size, scale in (
@@ -169,6 +184,7 @@ NOUNS: Mapping[str, Sense | None] = {
     **dict.fromkeys(("transaction", "transactions", "commit", "commits", "file", "files", "object", "objects"), None),
     **dict.fromkeys(("entry", "entries", "search", "searches", "query", "queries", "message", "messages"), None),
     **dict.fromkeys(("packet", "packets", "datagram", "datagrams", "key", "keys", "row", "rows", "document", "documents"), None),
+    **dict.fromkeys(("bind", "binds", "lookup", "lookups", "insert", "inserts", "update", "updates", "call", "calls"), None),
 }
 """What operations are called where they are counted, with what they do where that is said."""
 
@@ -192,7 +208,7 @@ _WORDS: Mapping[Sense, str] = {
     Sense.PLAIN: "a | an | the | of | in | on | with | at | by | is | was | are | were | for | and | it | this | that"
     " | through | via | = | / | using | does | do | did | gives | gave | reaches | reached | took | takes | lasts"
     " | lasted | run | runs | ran | test | benchmark | size | rate | speed | throughput | bandwidth | transfer"
-    " | transferred | frames | I/O | UDP | TCP | completed | copied"
+    " | tape | tape drive | transferred | frames | I/O | UDP | TCP | completed | copied"
     " | link | links | path | paths | port | ports | one way | one direction | machine",
     Sense.AGAINST: "against | vs. | vs | versus | compared with | compared to | instead of | -> | →",
     Sense.FROM: "from",
@@ -219,13 +235,37 @@ _WORDS: Mapping[Sense, str] = {
     Sense.BOTH_WAYS: "both directions | both ways | bidirectional | full duplex",
     Sense.BLOCK: "record | records | record size | block | blocks | block size | requests | request size",
     Sense.LATENCY: "latency | response time | fsync | fsync takes | each | per operation | per request | mean | average | avg"
-    " | mean latency | average latency | avg latency",
+    " | mean latency | average latency | avg latency | "
+    + " | ".join(
+        f"per {one}"
+        for one in (
+            "search",
+            "op",
+            "query",
+            "read",
+            "write",
+            "I/O",
+            "IO",
+            "transaction",
+            "commit",
+            "file",
+            "object",
+            "lookup",
+            "bind",
+        )
+    ),
     Sense.ROUND_TRIP: "RTT | round trip | round trip time | ping",
     Sense.PERCENTILE: " | ".join(f"{name}{latency}" for name in RANKS for latency in ("", " latency")),
     Sense.WINDOW: "window | window size | TCP window | receive window | send window | congestion window | rwnd | cwnd"
     " | socket buffer",
-    Sense.IN_FLIGHT: "clients | client | threads | thread | workers | readers | writers | processes | jobs"
-    " | streams | numjobs | parallel clients | concurrent clients | connections",
+    Sense.IN_FLIGHT: "clients | client | threads | thread | workers | worker | readers | reader | writers | writer | processes"
+    " | jobs | streams | numjobs | parallel clients | concurrent clients | connections | connection",
+    Sense.EACH: " | ".join(("apiece", *(f"per {one}" for one in ("thread", "job", "client", "stream", "connection", "worker")))),
+    Sense.EACH_PART: " | ".join(f"per {one}" for one in ("drive", "disk", "SSD", "HDD", "node", "server", "host", "VM", "port")),
+    Sense.PART: "drives | SSDs | HDDs | nodes | servers | hosts | VMs",
+    Sense.TOTAL: "total | in total | altogether | aggregate | aggregated | combined | together | in sum",
+    Sense.COMPRESSED: "compressed | compression | compressible | with compression",
+    Sense.NATIVE: "native | natively | uncompressed | incompressible | without compression",
     Sense.DEPTH: "queue depth | depth | iodepth | QD",
     Sense.FAILED: "errors | error | failures | failed | failing | timeouts | timed out | rejected | refused",
     Sense.LOSS: "lost | dropped | loss | packet loss | not received",
@@ -233,7 +273,7 @@ _WORDS: Mapping[Sense, str] = {
     Sense.RECEIVED: "received | arrived | delivered",
     Sense.LIMIT: "limit | limited to | limited | capped at | cap | quota | provisioned | throttled to"
     " | disk of up to | disk of at most",
-    Sense.ROTATING: "HDD | hard drive | hard disk | spinning disk",
+    Sense.ROTATING: "HDD | hard drive | hard disk | spinning disk | SMR | SMR drive | SMR disk | SMR HDD | CMR drive | CMR disk",
     Sense.REORDERED: "reordered | sorted | merged | reordering | NCQ | elevator",
 }
 WORDS: Mapping[str, Sense] = {word.strip().lower(): role for role, listed in _WORDS.items() for word in listed.split(" | ")}
@@ -285,7 +325,9 @@ _HOW = rf"(?P<how>(?:(?:{'|'.join(ADJECTIVES)})\s+){{1,3}})?"
 _OF = _HOW.replace("<how>", "<of>")
 
 UNIT_PATTERNS: Mapping[QuantityKind, re.Pattern[str]] = {
-    QuantityKind.RATE: re.compile(rf"(?P<unit>{_any(BYTES, BITS, RATE_BITS)}){_PER}{_PERIOD}"),
+    QuantityKind.RATE: re.compile(
+        rf"(?P<unit>{_any(BYTES, BITS, RATE_BITS)}){_PER}{_PERIOD}|(?P<bps>{_any(PER_SECOND)})(?![A-Za-z0-9_])"
+    ),
     QuantityKind.EVENTS: re.compile(
         rf"(?:(?:(?P<thousands>[kKM])\s+)?{_HOW}(?P<noun>{_any(NOUNS)}){_PER}|{_SLASH}){_PERIOD}|{_OF}(?P<iops>{pattern(IOPS).pattern})(?!=)"
     ),
@@ -304,6 +346,8 @@ def unit_size(kind: QuantityKind, match: re.Match[str]) -> Fraction:
     size = Fraction(1)
     if parts.get("unit"):
         size *= {**RATE_BITS, **BITS, **BYTES}[parts["unit"]]
+    if parts.get("bps"):
+        size *= PER_SECOND[parts["bps"]]
     if parts.get("block"):
         size *= BLOCKS[parts["block"]]
     if parts.get("iops"):

@@ -8,6 +8,7 @@ from enum import StrEnum
 from assay.frozen import dataclass
 from assay.records.estimates import Estimate
 from assay.records.experiment import Value
+from assay.records.judgement import VerdictState
 
 
 class CapacitySource(StrEnum):
@@ -145,6 +146,8 @@ class Use:
     """The largest mean share at any number, unless the shape is about another one."""
     capacity: Capacity | None = None
     """None where the measure is itself a share."""
+    others: float | None = None
+    """The share that other programs had besides, at the number with the highest rate; None where it is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +192,8 @@ class Scaling:
     knee: Knee | None = None
     requirement: str = ""
     """That is kept, as the file has it."""
+    verdict: VerdictState | None = None
+    """The worst of the cells that it rests on; None where they were not judged."""
 
 
 @dataclass(frozen=True, kw_only=True)

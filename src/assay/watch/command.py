@@ -20,7 +20,7 @@ from assay.catalogue import Evidence, Host, Observer, Watch, find, watching
 from assay.hosts import spawn
 from assay.records import Edge, Fact, FactClass, Place, Reading, Server, Snapshot, Subject, Watched, When
 from assay.sampler import Often, Sampler, facts, roll_call
-from assay.watch import files, growth, own_files, process_tree, traces
+from assay.watch import files, growth, own_files, process_tree, traces, trees
 from assay.watch import relay as forwarded
 from assay.watch.execution import Execution, Preparation, WatchRequest, concluded, settle
 from assay.watch.groups import Groups
@@ -67,7 +67,8 @@ def watch(host: Host, ask: WatchRequest) -> Watched:
             found = files.merged(stage.was, {**life.tracker.opened_files(), **_still_open(stage)}, stage.own.holds)
             after = settle(host, sampler, stage.was, found, _of_pages(stage))
             since_ns = time.time_ns() - (time.monotonic_ns() - life.t0_ns)
-            after = dataclasses.replace(after, grown=growth.grown(stage.was, after.files, since_ns))
+            longer = growth.grown(stage.was, after.files, since_ns)
+            after = dataclasses.replace(after, grown=(*longer, *trees.linked(stage.named, since_ns)))
         ended = _facts(stage, When.AFTER)
     seen = (sampler.seen(PHASE, life.t0_ns), (Evidence(missing=missing), begun, ended))
     return concluded(stage, life, after, seen, began_cpu_ns)
@@ -79,7 +80,8 @@ def watch(host: Host, ask: WatchRequest) -> Watched:
 def _stage(host: Host, ask: WatchRequest) -> tuple[Preparation, dict[str, str]]:
     directory = str(Path(ask.directory).absolute())
     inherited = files.inherited()
-    was = files.before(host, dict.fromkeys((*files.named(ask.argv, directory), *inherited)))
+    named = files.named(ask.argv, directory)
+    was = files.before(host, dict.fromkeys((*named, *inherited)))
     places = files.places(host, (directory, *(one.path for one in was)), ask.server)
     present, missing = roll_call(host, (find("observers", name) for name in _names(ask)))
     missing |= _too_many(ask)
@@ -99,6 +101,7 @@ def _stage(host: Host, ask: WatchRequest) -> tuple[Preparation, dict[str, str]]:
             groups=groups,
             tree=process_tree.Tree(before=frozenset(process_tree.Tree().others())),
             inherited=inherited,
+            named=trees.known(named),
             own=own_files.before(host, ask.argv, directory),
             result_was=files.identity(str(Path(directory, ask.result_file))) if ask.result_file is not None else None,
         ),

@@ -33,7 +33,7 @@ from assay.records import (
     missing_on,
 )
 from assay.sampler import Sampler, Seen
-from assay.watch import files, own_files, process_tree
+from assay.watch import files, own_files, process_tree, trees
 from assay.watch.files import Drain
 from assay.watch.groups import Groups
 from assay.watch.own_files import OwnFiles
@@ -95,6 +95,8 @@ class Preparation:
     inherited: dict[str, bool]
     own: OwnFiles
     """The files of programs as they were before."""
+    named: trees.Known
+    """What arguments name, directories too."""
     result_was: files.Identity | None = None
     """The file into which the tool is to write its result, as it was before."""
 

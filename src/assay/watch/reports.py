@@ -107,7 +107,8 @@ def written_bytes(watched: Watched, account: TreeAccount) -> int:
     named = {one.path for one in watched.grown if one.linked_bytes}
     sizes = sum(one.size_bytes for one in watched.files if one.written and one.path not in named)
     uncounted = sizes if not empty else sum(one.bytes for one in watched.grown)
-    storage = account.write_bytes or max(0, (sizes if counted else uncounted) - empty)
+    hollow = empty - sum(one.empty_bytes for one in watched.grown if one.linked_bytes)
+    storage = account.write_bytes or max(0, sizes - hollow if counted else uncounted - empty)
     return min(account.wchar, storage) if counted else storage
 
 

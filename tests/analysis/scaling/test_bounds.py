@@ -9,7 +9,7 @@ import pytest
 from assay.analysis.capacities import described
 from assay.analysis.cells import cells
 from assay.analysis.scaling.bounds import bounded, bounds, crossing_of
-from assay.analysis.scaling.law import scaling
+from assay.analysis.scaling.law import judged, scaling
 from assay.analysis.scaling.use import along
 from assay.answer.wording.scaling import statement
 from assay.records import (
@@ -24,6 +24,7 @@ from assay.records import (
     Requirement,
     RequirementKind,
     ScalingKind,
+    VerdictState,
     When,
 )
 from stage import notebook_records as made
@@ -41,7 +42,7 @@ from stage.closed_system import (
     system,
     throughput,
 )
-from stage.mix_cases import rising
+from stage.mix_cases import S, gauge, rising
 from stage.rows import each
 from stage.sizes import chance, few_and_many
 
@@ -231,3 +232,42 @@ def test_a_disk_that_is_used_up_is_no_peak():
         asked, _, table, _ = system(seed=seed)
         laws = [one for one in scaling(asked, table, ()) if one.measure == RATE]
         assert [one.at for one in laws] == [None]
+
+
+def beside(programs, *, watched=True):
+    """The closed system on one CPU's worth of a host of four, on a disk that is no limit, beside programs that have so many."""
+    asked, runs, _, _ = system(noise=0.005, moved=1)
+    own = {one.id: one.verdicts[RATE].value * CORE * 4 * S for one in runs}
+    seen = {}
+    for one in runs:
+        rate, mine = one.verdicts[RATE].value, own[one.id]
+        busy = (mine + programs * S) / 2
+        others = (rising("other_processes", "sure_cpu_ns", programs * S), rising("other_processes", "own_cpu_ns", mine))
+        found = evidence(rate, rate)
+        cpus = (rising("cpu", "user_ns", busy), rising("cpu", "system_ns", busy), gauge("cpus", float(PROCESSORS)))
+        seen[one.id] = replace(found, series=(*cpus, *(others if watched else ())))
+    table = cells(asked, made.plan(asked, 5), runs, seen.get)
+    return asked, runs, table, seen.get
+
+
+def test_other_programs_are_no_limit_of_the_loads_own():
+    """What they had of the CPUs is neither in the bound nor in the share that the load used, and is told beside it."""
+    (quiet,) = of(ScalingKind.KNEE, bounded(*beside(0.0)))
+    (busy,) = of(ScalingKind.KNEE, bounded(*beside(1.5)))
+    assert busy.knee.bound == pytest.approx(quiet.knee.bound, rel=0.01), "an operation costs what it costs"
+    assert busy.use.others == pytest.approx(1.5 / PROCESSORS, rel=0.01)
+    assert "other programs, with 37.5 % of the 4 CPUs of the host, or an unlisted limit" in said(busy), "they hold it back"
+    assert "other programs" not in said(quiet)
+    (unseen,) = of(ScalingKind.KNEE, bounded(*beside(1.5, watched=False)))
+    assert unseen.use.others is None, "nobody watched them"
+
+
+def test_an_answer_has_the_verdict_of_the_cells_that_it_rests_on():
+    asked, runs, table, load = system()
+    tainted = [replace(one, verdict=VerdictState.TAINTED if one.levels["clients"] == 4 else VerdictState.SOUND) for one in table]
+    elsewhere = replace(table[0], measure=LATENCY, verdict=VerdictState.INVALID)
+    (knee,) = of(ScalingKind.KNEE, judged(bounded(asked, runs, table, load), [*tainted, elsewhere]))
+    assert knee.verdict is VerdictState.TAINTED
+    assert said(knee).endswith("% reached [TAINTED].")
+    (bare,) = of(ScalingKind.KNEE, judged(bounded(asked, runs, table, load), [replace(one, verdict=None) for one in table]))
+    assert said(bare).endswith("reached."), "where nothing was judged there is no verdict"

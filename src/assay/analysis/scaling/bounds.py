@@ -113,7 +113,7 @@ def saturated(curve: Along) -> Iterator[Scaling]:
     for use in curve.uses:
         table = bands(use)
         if on_credit(use):
-            found = Used(share=most_clocked(use), capacity=use.capacity)
+            found = replace(used_of(curve, use), share=most_clocked(use))
             yield replace(scaling_of(curve, ScalingKind.SATURATION, Shape.ON_CREDIT), use=found)
         elif len(table) >= LEAST_PLACES and max(band.value for band in table) >= FULL_SHARE:
             yield saturation(curve, use, table)
@@ -140,7 +140,7 @@ def unsaturated(curve: Along) -> Iterator[Scaling]:
 def saturation(curve: Along, use: ResourceCurve, table: Sequence[CurveValue]) -> Scaling:
     """Where one resource is used up, or how far it is from that."""
     risen = next((one for one in crossings(table, FULL_SHARE) if one.rising), None)
-    found = Used(share=max(band.value for band in table), capacity=use.capacity)
+    found = replace(used_of(curve, use), share=max(band.value for band in table))
     place = passage(risen, (table[0].at, table[-1].at), Method.CROSSING_OF_MEANS)
     return replace(scaling_of(curve, ScalingKind.SATURATION, filling(table, risen)), use=found, **place)
 
@@ -178,7 +178,7 @@ def knee_of(curve: Along, lowest: ResourceLimit) -> Scaling:
     return replace(
         scaling_of(curve, ScalingKind.KNEE, shape),
         at=knee if shape is Shape.KNEE else None,
-        use=Used(share=share, capacity=lowest.use.capacity),
+        use=replace(used_of(curve, lowest.use), share=share),
         knee=Knee(
             estimate=knee,
             bound=lowest.rate.value,
@@ -225,6 +225,13 @@ def crossing_of(curve: Along, lowest: ResourceLimit) -> Estimate:
     ratio = welch_ratio(alone, full)
     low, high = interval(ratio, CONFIDENCE)
     return estimate(math.exp(ratio.difference), math.exp(low), math.exp(high), len(full), Method.ASYMPTOTIC_BOUNDS)
+
+
+def used_of(curve: Along, use: ResourceCurve) -> Used:
+    """How far a resource is used at the most, and what other programs had of it where the most was done."""
+    others = [point.others for point in use.points.get(fastest(curve), ())]
+    known = [share for share in others if share is not None]
+    return Used(share=fullest(use), capacity=use.capacity, others=fmean(known) if known and len(known) == len(others) else None)
 
 
 def fullest(use: ResourceCurve) -> float:

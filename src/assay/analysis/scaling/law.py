@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import geometric_mean
 from typing import Required, TypedDict
 
@@ -33,6 +34,8 @@ from assay.records import (
     Shape,
     Use,
     Value,
+    VerdictState,
+    worst,
 )
 from assay.statistics.contrast import interval, welch_ratio
 from assay.statistics.scaling_law import LEAST_LEVELS, Crossing, CurveValue, Law, Point, crossings, laws, misfit, peak_interval
@@ -64,6 +67,27 @@ def scaling(experiment: Experiment, cells: Sequence[Cell], comparisons: Sequence
         )
         for one in found
     )
+
+
+def judged(found: Sequence[Scaling], cells: Sequence[Cell]) -> tuple[Scaling, ...]:
+    """The answers with the verdict of the cells that each rests on."""
+    return tuple(replace(one, verdict=verdict_of(one, cells)) for one in found)
+
+
+def verdict_of(one: Scaling, cells: Sequence[Cell]) -> VerdictState | None:
+    """The worst of the cells of its curve, or of both curves of a break-even; None where they were not judged."""
+    arms = [one.within]
+    if one.order is not None:
+        arms = [{**one.within, one.order.compared: arm} for arm in (one.order.candidate, one.order.baseline)]
+    states = [
+        cell.verdict
+        for cell in cells
+        if cell.values
+        and cell.measure == one.measure
+        and any(all(cell.levels.get(p) == level for p, level in arm.items()) for arm in arms)
+    ]
+    known = [state for state in states if state is not None]
+    return worst(known) if known else None
 
 
 def counts(factor: Factor) -> bool:

@@ -20,8 +20,20 @@ from assay.records import Capacity, Cell, Experiment, Factor, Judged, Observatio
 
 Operation = tuple[str, str]
 """Workload and operation."""
-Shares = tuple[tuple[Capacity, tuple[float, float]], ...]
-"""How much there is of each resource, the share that was used, and that while the clock ran."""
+Shares = tuple[tuple[Capacity, "UsedShare"], ...]
+"""How much there is of each resource, and what was used of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsedShare:
+    """The shares of a resource that were used in one phase."""
+
+    own: float
+    """Without what other programs had, where that is known."""
+    clocked: float
+    """The same while the clock ran."""
+    others: float | None
+    """What other programs had; None where nobody watched them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +42,11 @@ class UsePoint:
 
     rate: float
     share: float
-    """What was moved after the clock counts, too."""
+    """What was moved after the clock counts, too; what other programs are known to have had does not."""
     clocked: float
     """The share of what there is while the clock runs; above 1 the limit was not in force."""
+    others: float | None = None
+    """The share that other programs had besides; None where nobody watched them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +95,8 @@ def of_factor(
         known: dict[str, Capacity] = {}
         for number, cell in places:
             for run, rate in cell.values.items():
-                for capacity, (share, clocked) in uses(run).get((measured.workload, measured.operation), ()):
-                    point = UsePoint(rate=rate, share=share, clocked=clocked)
+                for capacity, used in uses(run).get((measured.workload, measured.operation), ()):
+                    point = UsePoint(rate=rate, share=used.own, clocked=used.clocked, others=used.others)
                     found.setdefault(capacity.resource, {}).setdefault(number, []).append(point)
                     known[capacity.resource] = capacity
         yield Along(
@@ -115,13 +129,14 @@ def shares(experiment: Experiment, run: Run, load: Load) -> Mapping[Operation, S
     return {operation: tuple(of_phase(experiment, run, phase, seen)) for operation, phase in phases.items()}
 
 
-def of_phase(
-    experiment: Experiment, run: Run, phase: Phase, seen: Observations
-) -> Iterator[tuple[Capacity, tuple[float, float]]]:
+def of_phase(experiment: Experiment, run: Run, phase: Phase, seen: Observations) -> Iterator[tuple[Capacity, UsedShare]]:
     """The shares that were used of each resource in one phase."""
     for capacity in amounts(experiment, run, phase, seen):
         of = RESOURCES[capacity.resource]
         used = of.used(phase, seen)
         clocked = of.clocked(phase, seen) if of.clocked else used
         if used is not None and clocked is not None and capacity.amount > 0:
-            yield capacity, (used_share(used, capacity.amount), used_share(clocked, capacity.amount))
+            others = of.others(phase, seen) if of.others else None
+            whole, within, theirs = (used_share(amount, capacity.amount) for amount in (used, clocked, others or 0.0))
+            share = None if others is None else theirs
+            yield capacity, UsedShare(own=whole - theirs, clocked=within - theirs, others=share)

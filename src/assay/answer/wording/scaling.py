@@ -14,6 +14,8 @@ from assay.units import Unit
 
 NOUNS: Mapping[str, str] = {"depth": "requests in flight"}
 """What a factor counts, where its name is no plural."""
+NOTED = 0.02
+"""Other programs' share of a resource is told from here on, as in rule N03."""
 LAWS: Mapping[LawName, str] = {
     LawName.LINEAR: "a straight line",
     LawName.CLIPPED: "a straight line up to a level",
@@ -24,7 +26,12 @@ LAWS: Mapping[LawName, str] = {
 
 def statement(experiment: Experiment, one: Scaling) -> str:
     """Put an answer in one sentence, its measure by its name in the file."""
-    return f"{one.measure}{predicate(experiment, one)}."
+    return f"{one.measure}{predicate(experiment, one)}{trust(one)}."
+
+
+def trust(one: Scaling) -> str:
+    """` [TAINTED]`: the verdict of the cells that an answer rests on; nothing where they were not judged."""
+    return f" [{one.verdict.value}]" if one.verdict else ""
 
 
 def predicate(experiment: Experiment, one: Scaling) -> str:
@@ -134,8 +141,19 @@ def resource(one: Scaling) -> str:
     return f"use of {described(one.use.capacity)}" if one.use and one.use.capacity else ""
 
 
+def shared(one: Scaling) -> str:
+    """`; other programs had 78 % of them`: who else had a resource, as far as that is a percent of it."""
+    others = one.use.others if one.use else None
+    return f"; other programs had {measures.percent(others)} of them" if others is not None and others >= NOTED else ""
+
+
 def fullness(one: Scaling) -> str:
-    """Say where a share reaches nine tenths."""
+    """Say where a share reaches nine tenths, and what other programs had besides."""
+    return f"{filled(one)}{shared(one)}"
+
+
+def filled(one: Scaling) -> str:
+    """Say where the load's own share reaches nine tenths."""
     assert one.use is not None
     full, most, what = measures.percent(FULL_SHARE), measures.percent(one.use.share), counted(one.factor)
     end = so_many(one.highest, what)
@@ -200,11 +218,12 @@ def knee(one: Scaling) -> str:
     if one.shape is Shape.KNEE:
         over = "; rates above it did not last: I/O after the clock counts here" if one.use.share > OVER else ""
         at_most = measures.with_unit(one.knee.bound, Unit(one.knee.unit))
-        return f"knee at {number(one.knee.estimate)} {what}: beyond it the bound is {name}, {at_most}; {share} reached{over}"
+        found = f"knee at {number(one.knee.estimate)} {what}: beyond it the bound is {name}, {at_most}; {share} reached{over}"
+        return f"{found}{shared(one)}"
     texts = {
-        Shape.KNEE_BELOW_RANGE: f"{so_many(1, what)} alone uses {share} of {name}: no knee from {span(one)}",
+        Shape.KNEE_BELOW_RANGE: f"{so_many(1, what)} alone uses {share} of {name}: no knee from {span(one)}{shared(one)}",
         Shape.KNEE_BEYOND_RANGE: f"by the rate of {so_many(1, what)} and by {name} ({share} used), the knee would be at "
-        f"{number(one.knee.estimate)} {what}: not in the measured range, {span(one)}",
+        f"{number(one.knee.estimate)} {what}: not in the measured range, {span(one)}{shared(one)}",
         Shape.MORE_THAN_ALONE: f"{many} do more than {one.knee.number} times as much as {so_many(1, what)}: no knee follows. "
         f"The run of {so_many(1, what)} was disturbed, or the machine went idle between its operations",
     }
@@ -221,8 +240,12 @@ def held_back(one: Scaling, many: str) -> str:
         "a lock, a journal, a queue" if one.use.capacity.source is CapacitySource.PATH else "a path, a lock, a journal, a queue"
     )
     done, least = (measures.with_unit(value or 0.0, Unit(one.knee.unit)) for value in (one.knee.rate, one.knee.least))
+    theirs = one.use.others or 0.0
+    limit = f"an unlisted limit ({kinds}) holds it back"
+    if theirs >= NOTED:
+        limit = f"other programs, with {measures.percent(theirs)} of {name}, or an unlisted limit ({kinds}) hold it back"
     return (
-        f"an unlisted limit ({kinds}) holds it back. {many} do {done}; the rate of {so_many(1, what)} "
+        f"{limit}. {many} do {done}; the rate of {so_many(1, what)} "
         f"and the listed resources allow {least} or more. The knee of these resources alone would be at "
         f"{number(one.knee.estimate)} {what}, by {name} ({measures.percent(one.use.share)} used)"
     )

@@ -191,7 +191,7 @@ def required(experiment: Experiment, one: Required) -> str:
 def decision(experiment: Experiment, one: Decision) -> str:
     """Put a break-even, a saturation or the end of a requirement in one sentence, without the full stop."""
     measure = next((measure for measure in experiment.measures if measure.name == one.scaling.measure), None)
-    return f"{named(measure) if measure else one.scaling.measure}{_decided(experiment, one)}"
+    return f"{named(measure) if measure else one.scaling.measure}{_decided(experiment, one)}{scaling.trust(one.scaling)}"
 
 
 def _decided(experiment: Experiment, one: Decision) -> str:
