@@ -74,7 +74,10 @@ class Walk:
             self.left -= 1
             if self.left < 0:
                 return
-            one = entry.stat(follow_symlinks=False)
+            try:
+                one = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:  # removed meanwhile
+                continue
             inode = (one.st_dev, one.st_ino)
             if entry.is_dir(follow_symlinks=False):
                 yield from self.named_anew(entry.path, moved=moved or inode in self.gone)
