@@ -62,17 +62,17 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
         for one in observations.over_time(phase.name, LAYER, metric)
         if one.subject.split(":")[0] == group
     ]
-    alive = next((one for one in every if one.metric == "alive"), None)
-    if alive is None or phase.end_ns - phase.start_ns < SHORTEST_NS:
+    if phase.end_ns - phase.start_ns < SHORTEST_NS:
         return None
-    looks = ladder.known_rise(alive, phase.start_ns, phase.end_ns)
+    looks = sum(ladder.known_rise(one, phase.start_ns, phase.end_ns) for one in every if one.metric == "alive")
     if looks < FEWEST_LOOKS:
         return None
     rows: dict[tuple[str, str], dict[str, float]] = {}
     for one in every:
         if one.metric in SUMS:
             process, _, state = one.subject.partition(":")[2].rpartition(":")
-            rows.setdefault((process, state), {})[one.metric] = ladder.known_rise(one, phase.start_ns, phase.end_ns)
+            sums = rows.setdefault((process, state), dict.fromkeys(SUMS, 0.0))
+            sums[one.metric] += ladder.known_rise(one, phase.start_ns, phase.end_ns)  # over all hosts
     ready = _ready_shares(phase, every)
     parts = sorted(_parts(rows, looks, ready), key=lambda part: (-part.share, -part.threads))
     return TimeLadder(group=group, looks=round(looks), parts=tuple(parts))
@@ -104,7 +104,8 @@ def _ready_shares(phase: Phase, every: list[Series]) -> dict[str, float]:
     for one in every:
         if one.metric in TIMES:
             name = one.subject.partition(":")[2]
-            found.setdefault(name, {})[one.metric] = ladder.known_rise(one, phase.start_ns, phase.end_ns)
+            sums = found.setdefault(name, dict.fromkeys(TIMES, 0.0))
+            sums[one.metric] += ladder.known_rise(one, phase.start_ns, phase.end_ns)
     return {
         name: times["ready_ns"] / total for name, times in found.items() if (total := times["ready_ns"] + times["run_ns"]) > 0
     }
