@@ -72,18 +72,18 @@ def details(instance: FileInstance, point: str, folder: str = "") -> dict[str, V
     return {"network": instance.load, "control": f"http://127.0.0.1:{PORTS + number}/", "folder": folder}
 
 
-def flush(host: Host, endpoint: Endpoint) -> None:
-    """Wait until the server has all that a client holds back.
+def flush(host: Host, endpoint: Endpoint) -> bool:
+    """Wait until the server has all that a client holds back; gives whether it was sending when it was asked.
 
     Raises TrialError where the client does not say what it holds, does not get done, or the server lacks what it has sent.
     """
     deadline, quiet, sizes = time.monotonic() + PATIENCE_S, 0, dict[str, int]()
-    since = time.monotonic()
+    since, was_sending = time.monotonic(), False
     while quiet < QUIET_LOOKS:
         held = _held(host, endpoint)
         sizes |= {name: size or 0 for name, size in held.items() if size is not None or name not in sizes}
         if held or _unconfirmed(host, endpoint) or _waiting(host, endpoint):
-            quiet, since = 0, time.monotonic()
+            quiet, since, was_sending = 0, time.monotonic(), True
         elif lacking := _lacking(host, endpoint, sizes):
             quiet = 0
             if time.monotonic() > since + ARRIVAL_S:
@@ -94,6 +94,7 @@ def flush(host: Host, endpoint: Endpoint) -> None:
         if time.monotonic() > deadline:
             raise TrialError(f"rclone: {len(held)} files are not sent after {PATIENCE_S:g} s")
         time.sleep(STEP_S)
+    return was_sending
 
 
 def _held(host: Host, endpoint: Endpoint) -> dict[str, int | None]:
