@@ -37,6 +37,17 @@ def test_without_a_known_limit_only_ways_within_the_machine_pass(kind, state):
     assert judged(1_000_000, {"route": "x", "route_kind": kind}).state is state
 
 
+def test_what_is_behind_a_router_is_unknown():
+    """A shaper of 40 Mbit/s on the second of two hops: no shaper is on the first one."""
+    routed = {"route": "veth0", "route_kind": "virtual", "router": "198.18.91.2"}
+    hold(
+        ("no limit up to the router", judged(1_000_000, routed), UNVERIFIED, "198.18.91.2"),
+        ("a link up to the router", judged(1_000_000, {**SHAPED, **routed, "route_kind": "physical"}), UNVERIFIED),
+        ("the link itself is full", judged(12_000_000, {**SHAPED, **routed, "route_kind": "physical"}), FAIL),
+        ("the lab's own box", judged(1_000_000, {**SHAPED, **routed}), PASS),
+    )
+
+
 def own_ends(**tcp):
     """A stream between two ends of Assay over the loopback, whose server has no process that the target names."""
     case = between("L03", load=end(connection(**tcp)), facts=[("target.server.route_kind", "loopback")])

@@ -4,6 +4,7 @@ The rule divides the bytes on the server's interfaces (L4, with headers, in the 
 path. Link speed and shapers (`tc`) count on both sides.
 With several load hosts each of them has its own bytes and its own link, and all of them share the server's link.
 - From `used_share` on the network is the limit.
+- Behind a router the way is unknown, so it is unverified there; a path of the lab's own is known.
 - More than `sent_again_share` of at least `least_segments` TCP segments retransmitted without prior arrival: a full queue or a
   bad path. Loss is called the limit only of an emulated path that lost more than its queue dropped.
   Segments that the receiver reports as duplicates (DSACK) do not count.
@@ -53,6 +54,10 @@ def check(case: TrialCase) -> Finding:
     if link is not None and not both_ways(case):
         statement = "Only one direction of the server's interfaces was counted."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    if (router := beyond_sight(case)) is not None:
+        up_to = f"{name} {measures.percent(used)} full" if used is not None else "No link and no shaper on the way"
+        statement = f"{up_to}, as far as the router {router}; what is behind it is unknown."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if used is None and not stays(case):
         statement = "Capacity of the path to the server unknown: no link speed and no shaper."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
@@ -91,6 +96,14 @@ def of_payload(case: TrialCase) -> served.NetworkUse | None:
         moved[total.operation] += total.bytes if is_one_way else total.bytes // 2
     rate = max(moved.values()) / seconds
     return served.NetworkUse(name=name or "the link", rate=rate, share=rate / int(limit), counted="of payload")
+
+
+def beyond_sight(case: TrialCase) -> str | None:
+    """The first router on the way to the server, where no limit of the lab's own path is known; None without one."""
+    routers = (case.observations.fact(served.ROUTER_FACT, host=host) for host in case.phase.load_hosts or (None,))
+    kinds = {case.observations.fact(served.KIND_FACT, host=host) for host in case.phase.load_hosts or (None,)}
+    limited = any(case.observations.fact(served.LINK_FACT, host=host) for host in case.phase.load_hosts or (None,))
+    return None if kinds <= {"loopback", "virtual"} and limited else next((one for one in routers if one is not None), None)
 
 
 def stays(case: TrialCase) -> bool:
