@@ -132,7 +132,11 @@ def of(case: Case) -> Ends:
             [sys.executable, __file__, "--ruler", folder, str(FILES * case.copies), str(SIZE)], stdout=subprocess.PIPE, text=True
         )
         done = subprocess.run(
-            [*ASSAY, "run", "put.toml", "--lab", "lab", "--progress", "none"], cwd=folder, capture_output=True, text=True, check=False
+            [*ASSAY, "run", "put.toml", "--lab", "lab", "--progress", "none"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         ruler.terminate()
         said = [json.loads(line) for line in ruler.communicate()[0].splitlines()]

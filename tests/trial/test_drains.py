@@ -61,7 +61,9 @@ def drained(ends, server=True, mounts=("/mnt/0", "/mnt/1"), sending=()):
     bench = Bench(
         fleet=Fleet(target=station, load=(station,), clients=len(mounts)),
         everywhere={},
-        target=SimpleNamespace(flush=lambda host, end: bool(ends.order.append(f"program of {end.address}")) or end.address in sending),
+        target=SimpleNamespace(
+            flush=lambda host, end: bool(ends.order.append(f"program of {end.address}")) or end.address in sending
+        ),
         place=place,
         dialogue=None,
         tell=lambda news: None,

@@ -17,6 +17,8 @@ OWN_LINK_FACT, OWN_LINK_NAME = "target.server.own_limit_bytes_per_s", "target.se
 ROUTE_FACT, KIND_FACT = "target.server.route", "target.server.route_kind"
 ROUTER_FACT = "target.server.router"
 """The first router on the way to the server; no fact where there is none."""
+BETWEEN_FACT = "target.server.between."
+"""Before the name of a phase: `haproxy (4711)`, a program between clients and server on the server's host; no fact without one."""
 LINE_FACT = "target.line"
 """The paths of the lab's own line between clients and server."""
 LINE_BYTES = "line.delivered_bytes"
