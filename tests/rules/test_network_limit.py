@@ -37,6 +37,21 @@ def test_without_a_known_limit_only_ways_within_the_machine_pass(kind, state):
     assert judged(1_000_000, {"route": "x", "route_kind": kind}).state is state
 
 
+def test_a_tool_leaves_its_own_start_out_of_its_rate():
+    """Ruler: a shaper of 3 MB/s, 2.85 MB/s by the tool; over the whole phase with the tool's start 2.64 MB/s."""
+    rungs = [("L4", "write", 10_600_000), ("L4", "read", 1000)]
+
+    def by_tool(value):
+        case = served("L03", rungs, {}, SHAPED, claim=DEVICE, figure="bytes_per_s")
+        return RULE.check(replace(case, value=value))
+
+    hold(
+        ("88 % over the phase, 95 % by the tool", by_tool(11_900_000.0), FAIL),
+        ("less", by_tool(10_700_000.0), PASS),
+        ("a cache answered", by_tool(500e6), PASS),
+    )
+
+
 def test_what_is_behind_a_router_is_unknown():
     """A shaper of 40 Mbit/s on the second of two hops: no shaper is on the first one."""
     routed = {"route": "veth0", "route_kind": "virtual", "router": "198.18.91.2"}
