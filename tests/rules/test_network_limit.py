@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Direction, Severity, State, Tier
+from assay.records import Claim, Direction, Severity, State, Tier, Unfinished
 from assay.rules.network_limit import RULE
 from audit.case_builder import Made, case_of
 from stage.network_cases import between, connection, end
@@ -50,6 +50,14 @@ def test_a_tool_leaves_its_own_start_out_of_its_rate():
         ("less", by_tool(10_700_000.0), PASS),
         ("a cache answered", by_tool(500e6), PASS),
     )
+
+
+def test_a_dead_path_is_not_called_innocent():
+    (client,) = (case := served("L03", [("L4", "write", 1_000_000), ("L4", "read", 1)], {}, SHAPED)).phase.clients
+    waits = Unfinished(count=1, from_ns=0, waited_ns=9, longest_ns=9)
+    client = replace(client, operations=tuple(replace(one, unfinished=waits) for one in client.operations))
+    case = replace(case, phase=replace(case.phase, clients=(client,)))
+    hold(("an operation without an end", RULE.check(case), UNVERIFIED, "W12"))
 
 
 def test_what_is_behind_a_router_is_unknown():

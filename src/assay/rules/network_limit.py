@@ -4,6 +4,7 @@ The rule divides the bytes on the server's interfaces (L4, with headers, in the 
 path. Link speed and shapers (`tc`) count on both sides.
 With several load hosts each of them has its own bytes and its own link, and all of them share the server's link.
 - From `used_share` on the network is the limit; a tool's own rate counts where it is higher, for its start is not in it.
+- With operations that had no end it is unverified: a dead path is not full.
 - Behind a router the way is unknown, so it is unverified there; a path of the lab's own is known.
 - More than `sent_again_share` of at least `least_segments` TCP segments retransmitted without prior arrival: a full queue or a
   bad path. Loss is called the limit only of an emulated path that lost more than its queue dropped.
@@ -54,6 +55,9 @@ def check(case: TrialCase) -> Finding:
         return limited(case, f"{lost}: {why}.", label, observed)
     if link is not None and not both_ways(case):
         statement = "Only one direction of the server's interfaces was counted."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    if (left := sum(total.unfinished.count for one in case.phase.clients for total in one.operations if total.unfinished)) > 0:
+        statement = f"{left} operations had no end (W12): whether the path brought nothing, or the other end was silent, is unknown."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if (router := beyond_sight(case)) is not None:
         up_to = f"{name} {measures.percent(used)} full" if used is not None else "No link and no shaper on the way"
