@@ -11,7 +11,6 @@ start of the first program on.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -88,6 +87,8 @@ class Ends:
     clients_s: float
     whole_s: float
     complete_s: float | None
+    look_s: float
+    """The look before was so much earlier."""
     rate: float
     state: str
 
@@ -115,7 +116,8 @@ def told(ends: Ends, copies: int) -> str:
     off = [f"{seconds:.3f} s ({seconds / ends.complete_s - 1:+.1%})" for seconds in (ends.clients_s, ends.whole_s)]
     path_s = FILES * SIZE * copies / 12.5e6
     return (
-        f"complete after {ends.complete_s:.3f} s ({path_s:.2f} s by the path alone); T of the clients {off[0]}; T {off[1]},"
+        f"complete after {ends.complete_s:.3f} s (looked {ends.look_s * 1e3:.0f} ms before; {path_s:.2f} s by the path alone);"
+        f" T of the clients {off[0]}; T {off[1]},"
         f" {ends.rate / 1e6:.2f} MB/s {ends.state}"
     )
 
@@ -139,7 +141,7 @@ def of(case: Case) -> Ends:
             check=False,
         )
         ruler.terminate()
-        said = [json.loads(line) for line in ruler.communicate()[0].splitlines()]
+        said = [tuple(map(int, line.split())) for line in ruler.communicate()[0].splitlines()]
         if done.returncode:
             raise SystemExit(done.stdout + done.stderr)
         (plan,) = Path(folder, "lab").glob("*/plan.json")
@@ -147,16 +149,18 @@ def of(case: Case) -> Ends:
     (judged,) = results.runs[-1:]
     phase = next(one for one in judged.run.phases if one.name == "w.put")
     window = whole_window(phase, "put")
-    assert window is not None and phase.drain_ns is not None, phase
+    assert window is not None, phase
+    assert phase.drain_ns is not None, phase
     from_ns = judged.run.hosts[0].t0_mono_ns + window.from_ns
     # an attempt that noise spoiled had files of its own: what became complete within this one counts
-    within = [one for one in said if from_ns <= one <= from_ns + window.seconds * 1e9 + phase.drain_ns + 1e10]
+    within = [one for one in said if from_ns <= one[0] <= from_ns + window.seconds * 1e9 + phase.drain_ns + 1e10]
     clients_ns = max((one.clients_drain_ns or 0 for one in phase.hosts), default=0)
     (verdict,) = judged.verdicts.values()
     return Ends(
         clients_s=window.seconds + clients_ns / 1e9,
         whole_s=window.seconds + phase.drain_ns / 1e9,
-        complete_s=(within[-1] - from_ns) / 1e9 if within else None,
+        complete_s=(within[-1][0] - from_ns) / 1e9 if within else None,
+        look_s=within[-1][1] / 1e9 if within else 0.0,
         rate=verdict.value or 0.0,
         state=str(verdict.state),
     )
@@ -180,15 +184,15 @@ def look(roots: Sequence[Path], wanted: int, size: int) -> bool:
 def rule(folder: Path, wanted: int, size: int) -> None:
     """Print the moments (ns of the monotonic clock) at which the content became complete, until this is ended."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))  # a look that waits for a CPU is late
-    was, roots, searched = False, list[Path](), 0.0
+    was, roots, searched, last_ns = False, list[Path](), 0.0, 0
     while True:
         now = time.monotonic()
         if now > searched + SEARCH_S:
             roots, searched = data_of(folder), now
-        at, complete = time.monotonic_ns(), look(roots, wanted, size)
+        at_ns, complete = time.monotonic_ns(), look(roots, wanted, size)
         if complete and not was:
-            print(at, flush=True)
-        was = complete
+            print(at_ns, at_ns - last_ns, flush=True)
+        was, last_ns = complete, at_ns
         time.sleep(LOOK_S)
 
 

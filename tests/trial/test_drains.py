@@ -62,7 +62,7 @@ def drained(ends, server=True, mounts=("/mnt/0", "/mnt/1"), sending=()):
         fleet=Fleet(target=station, load=(station,), clients=len(mounts)),
         everywhere={},
         target=SimpleNamespace(
-            flush=lambda host, end: bool(ends.order.append(f"program of {end.address}")) or end.address in sending
+            flush=lambda host, end: ends.order.append(f"program of {end.address}") or (0 if end.address in sending else None)
         ),
         place=place,
         dialogue=None,

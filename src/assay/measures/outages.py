@@ -86,8 +86,8 @@ def longest_gap(found: Iterable[Series], within: Span) -> tuple[float, float]:
 def rises(one: Series, start_ns: int) -> Iterator[float]:
     """The middle of each time between two notes of a counter in which it rose; it was 0 at the start.
 
-    In a time much longer than the others the load itself stood still, or was late with its note. What it had done by then takes so
-    long as elsewhere, up to the note.
+    In a time much longer than the others the load itself stood still, or was late with its note. What it had done by then takes
+    as long as elsewhere, up to the note.
     """
     steps = tuple(steps_of(one, start_ns))
     usual_ns = median(step.length_ns for step in steps)

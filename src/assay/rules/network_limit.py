@@ -19,7 +19,7 @@ TCP window waits and drops inside the card are not read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from assay import measures
@@ -53,27 +53,32 @@ def check(case: TrialCase) -> Finding:
         lost = f"TCP retransmitted {measures.percent(again)} of its segments (limit {limit})"
         why, label = cause(case)
         return limited(case, f"{lost}: {why}.", label, observed)
-    if link is not None and not both_ways(case):
-        statement = "Only one direction of the server's interfaces was counted."
-        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
-    if (left := sum(total.unfinished.count for one in case.phase.clients for total in one.operations if total.unfinished)) > 0:
-        statement = f"{left} operations had no end (W12): whether the path brought nothing, or the other end was silent, is unknown."
-        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
-    if (router := beyond_sight(case)) is not None:
-        up_to = f"{name} {measures.percent(used)} full" if used is not None else "No link and no shaper on the way"
-        statement = f"{up_to}, as far as the router {router}; what is behind it is unknown."
-        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
-    if used is None and not stays(case):
-        statement = "Capacity of the path to the server unknown: no link speed and no shaper."
-        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
-    if used is None and not tells_losses(case):
-        statement = "No link and no shaper on the path to the server, and whether TCP retransmitted is unknown."
-        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    doubt = next(iter(doubts(case, link)), None)
+    if doubt is not None:
+        return found(RULE, case, State.UNVERIFIED, doubt, observed=observed)
     if used is None:
-        statement = "No link and no shaper was seen on the path to the server, and no loss: nothing shows the network as the limit."
-        return found(RULE, case, State.PASS, statement, observed=observed)
-    statement = f"{name} {measures.percent(used)} full: the network was not the limit."
+        statement = (
+            "No link and no shaper was seen on the path to the server, and no loss: nothing shows the network as the limit."
+        )
+    else:
+        statement = f"{name} {measures.percent(used)} full: the network was not the limit."
     return found(RULE, case, State.PASS, statement, observed=observed)
+
+
+def doubts(case: TrialCase, link: served.NetworkUse | None) -> Iterator[str]:
+    """Why it is unknown whether the network was the limit, one reason after the other."""
+    use = None if link is None else f"{link.name} {measures.percent(link.share)} full"
+    if link is not None and not both_ways(case):
+        yield "Only one direction of the server's interfaces was counted."
+    if (left := sum(total.unfinished.count for one in case.phase.clients for total in one.operations if total.unfinished)) > 0:
+        yield f"{left} operations had no end (W12): whether the path brought nothing, or the other end was silent, is unknown."
+    if (router := beyond_sight(case)) is not None:
+        up_to = use or "No link and no shaper on the way"
+        yield f"{up_to}, as far as the router {router}; what is behind it is unknown."
+    if use is None and not stays(case):
+        yield "Capacity of the path to the server unknown: no link speed and no shaper."
+    if use is None and not tells_losses(case):
+        yield "No link and no shaper on the path to the server, and whether TCP retransmitted is unknown."
 
 
 def both_ways(case: TrialCase) -> bool:

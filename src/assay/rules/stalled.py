@@ -27,7 +27,6 @@ from assay.records import Bound, Client, Finding, Meaning, Scope, Severity, Stat
 from assay.rulekit.findings import found
 from assay.units import Unit
 
-
 USUAL = "without a completed operation"
 
 

@@ -160,7 +160,7 @@ def drop_caches(host: Host, place: Place) -> None:
     _again(host, place.private)
 
 
-def flush(host: Host, endpoint: Endpoint) -> bool:
+def flush(host: Host, endpoint: Endpoint) -> None:
     """Have the pool write all that it holds back: syncfs does not reach it, a property is set with its next transaction group.
 
     Source: dsl_sync_task, which waits for the group (txg_wait_synced).
@@ -168,7 +168,6 @@ def flush(host: Host, endpoint: Endpoint) -> bool:
     found = mounted.mounted(host, endpoint.address)
     if found is not None:
         host.run(["zfs", "set", f"{DRAINED}={time.monotonic_ns()}", found.source], timeout_s=60.0)
-    return False
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:

@@ -166,8 +166,8 @@ def _flush_client(bench: Bench, station: Station, end: Endpoint) -> tuple[int, b
     began_ns = time.monotonic_ns()
     if _flush(station, end.address) is None:
         return None
-    was_sending = bench.target.flush(station.host, end)
-    return time.monotonic_ns() - began_ns, was_sending
+    done_ns_ago = bench.target.flush(station.host, end)
+    return time.monotonic_ns() - began_ns - (done_ns_ago or 0), done_ns_ago is not None
 
 
 def _flush(station: Station, directory: str | None) -> int | None:
