@@ -99,7 +99,8 @@ def by_figure(case: TrialCase, link: served.NetworkUse | None) -> served.Network
 
     A rate above the limit is none of this way.
     """
-    if link is None or not link.share or case.measure.figure != "bytes_per_s" or case.value is None:
+    told = bool(case.phase.values) and case.measure.figure == "bytes_per_s"
+    if link is None or not link.share or not told or case.value is None:
         return link
     share = case.value * link.share / link.rate
     return replace(link, rate=case.value, share=share, counted="by the figure") if link.share < share <= 1 else link
