@@ -8,8 +8,8 @@ A CPU quota of a control group on that host that stopped it for `stopped_share` 
 Processes that nobody of the server waited for may have used more than was counted. It is at most what the server's ancestors
 (init) waited for, and what the host's CPUs did beside the load. Then the figure `server_cpu_share` is bounded by both, and CPUs
 that may have been the limit are unverified.
-A program on its host between the clients and the server (a proxy) does a part of the work: the share is then a lower bound, and
-CPUs that were idle are unverified.
+A program on its host between clients and server (a proxy) does a part of the work. The share is then a lower bound.
+Whether CPUs were the limit is unverified.
 It qualifies tier = device and bounds it; other claims get a note with the limiter.
 """
 
