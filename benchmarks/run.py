@@ -38,6 +38,7 @@ BENCHMARKS = (
     "plan_time",
     "time_left",
     "serve_cost",
+    "put_ends",
     "noise_matrix",
 )
 RESULTS = Path(__file__).parent / "RESULTS.md"

@@ -53,6 +53,17 @@ def test_one_that_never_comes_back_is_away_until_the_end():
     assert pause(noted(100, away=[(6, 10)])) == pytest.approx(4.05 * SECOND)
 
 
+def test_a_load_that_stood_still_made_no_note():
+    """Nothing is noted from 4 s to 6.1 s, and hardly anything done by then: the load was stopped, not its server."""
+    stopped = [
+        replace(one, at_ns=one.at_ns[:40] + one.at_ns[60:], value=one.value[:40] + array("d", (v - 200 for v in one.value[60:])))
+        for one in noted(100)
+    ][:1]
+    assert pause(stopped) == pytest.approx(2.1 * SECOND, rel=0.08)
+    late = [replace(one, at_ns=one.at_ns[:40] + one.at_ns[60:], value=one.value[:40] + one.value[60:]) for one in noted(100)][:1]
+    assert pause(late) == pytest.approx(SECOND / 10, rel=0.6), "it went on, and a note was late"
+
+
 def test_another_client_that_goes_on_is_no_pause():
     assert pause(noted(100, away=[(4, 7)]), noted(10, subject="client:1")) == pytest.approx(SECOND / 10)
 

@@ -6,8 +6,8 @@ import pytest
 
 from assay.errors import EvidenceError
 from assay.hosts.local import Local
-from assay.machine.group_mounts import group_mounts
-from assay.observers.cgroup import OBSERVER, ROOT, bytes_by_device
+from assay.machine.group_mounts import GroupMount, group_mounts
+from assay.observers.cgroup import OBSERVER, ROOT, bytes_by_device, inherited
 from assay.records import Edge, ServerNode, Subject
 from stage.observer_looks import bumped, look, recorded, replayed, the_series
 from stage.real_groups import real_group
@@ -19,6 +19,18 @@ GROUP = "cgroup:/assay/0007"
 CPU_1 = "/sys/fs/cgroup/cpu/assay/0007/cpu.stat"
 LINUX_6_1 = "cgroup_v2_linux_6.1"
 IN_GROUP = Subject(pids=(157,), devices=("loop0", "vda"))
+
+
+def test_a_throttle_of_version_1_holds_for_its_own_group_and_not_for_those_below():
+    """Ruler: 934 MB/s in a group below one with a rule of 10 MB/s."""
+
+    def of(controller, point, directory):
+        return inherited(controller, GroupMount(controllers=frozenset({controller}), point=point, begins="/"), directory)
+
+    assert of("blkio", "/b", "/b/slice/unit") == ("/b/slice/unit", "/b")
+    assert of("cpu", "/c", "/c/slice/unit") == ("/c/slice/unit", "/c/slice", "/c")
+    version_2 = GroupMount(controllers=frozenset(), point="/u", begins="/")
+    assert inherited("blkio", version_2, "/u/slice/unit") == ("/u/slice/unit", "/u/slice", "/u")
 
 
 def parsed(host, *changes, subject=SUBJECT):

@@ -60,8 +60,10 @@ ENOUGH = {
         "process.cpu_wait_ns": "N03 says what other programs took of the CPUs",
         "values.*": "the threads themselves are known",
     },
+    "L02": {"fact:target.server.between.*": "a server without a program before it has no such fact"},
     "L03": {
         "fact:target.server.limit_bytes_per_s*": "a way without a limit has no such fact",
+        "fact:target.server.router*": "a way without a router has no such fact",
         "server.*_segments": "it says how full the way was",
         "*.net*": "segments of the server's host are counted",
     },

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Direction, Severity, State, Tier
+from assay.records import Claim, Direction, Severity, State, Tier, Unfinished
 from assay.rules.network_limit import RULE
 from audit.case_builder import Made, case_of
 from stage.network_cases import between, connection, end
@@ -35,6 +35,40 @@ def test_a_full_line_qualifies_a_claim_of_the_device():
 @each("kind state", ("loopback", State.PASS), ("virtual", State.PASS), ("physical", State.UNVERIFIED))
 def test_without_a_known_limit_only_ways_within_the_machine_pass(kind, state):
     assert judged(1_000_000, {"route": "x", "route_kind": kind}).state is state
+
+
+def test_a_tool_leaves_its_own_start_out_of_its_rate():
+    """Ruler: a shaper of 3 MB/s, 2.85 MB/s by the tool; over the whole phase with the tool's start 2.64 MB/s."""
+    rungs = [("L4", "write", 10_600_000), ("L4", "read", 1000)]
+
+    def by_tool(value):
+        case = served("L03", rungs, {}, SHAPED, claim=DEVICE, figure="bytes_per_s")
+        return RULE.check(replace(case, value=value, phase=replace(case.phase, values={"write.bytes_per_s": value})))
+
+    hold(
+        ("88 % over the phase, 95 % by the tool", by_tool(11_900_000.0), FAIL),
+        ("less", by_tool(10_700_000.0), PASS),
+        ("a cache answered", by_tool(500e6), PASS),
+    )
+
+
+def test_a_dead_path_is_not_called_innocent():
+    (client,) = (case := served("L03", [("L4", "write", 1_000_000), ("L4", "read", 1)], {}, SHAPED)).phase.clients
+    waits = Unfinished(count=1, from_ns=0, waited_ns=9, longest_ns=9)
+    client = replace(client, operations=tuple(replace(one, unfinished=waits) for one in client.operations))
+    case = replace(case, phase=replace(case.phase, clients=(client,)))
+    hold(("an operation without an end", RULE.check(case), UNVERIFIED, "W12"))
+
+
+def test_what_is_behind_a_router_is_unknown():
+    """A shaper of 40 Mbit/s on the second of two hops: no shaper is on the first one."""
+    routed = {"route": "veth0", "route_kind": "virtual", "router": "198.18.91.2"}
+    hold(
+        ("no limit up to the router", judged(1_000_000, routed), UNVERIFIED, "198.18.91.2"),
+        ("a link up to the router", judged(1_000_000, {**SHAPED, **routed, "route_kind": "physical"}), UNVERIFIED),
+        ("the link itself is full", judged(12_000_000, {**SHAPED, **routed, "route_kind": "physical"}), FAIL),
+        ("the lab's own box", judged(1_000_000, {**SHAPED, **routed}), PASS),
+    )
 
 
 def own_ends(**tcp):

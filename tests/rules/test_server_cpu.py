@@ -49,6 +49,15 @@ def test_processes_that_ended_unwaited_may_have_used_the_rest_of_the_hosts_cpus(
     )
 
 
+def test_a_program_before_the_server_works_for_its_clients_too():
+    facts = {"between.p": "haproxy (4711)"}
+    hold(
+        ("its own figure is a lower bound", judged(0.5, 0.1, **OWN, facts=facts), FAIL, QUALIFIES, low(0.5)),
+        ("whether CPUs were the limit", judged(0.5, 0.1, facts=facts), UNVERIFIED, "haproxy (4711)"),
+        ("a server at its own limit", judged(3.9, 0.1, facts=facts), FAIL),
+    )
+
+
 def test_all_processors_busy_qualify_a_claim_of_the_device():
     found = judged(3.8, 0.94)
     assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)

@@ -54,6 +54,14 @@ def stuck(others=300, last_s=37.0, busy_s=None, **made):
     return valued(replace(case, phase=phase, run=replace(case.run, phases=(phase,))))
 
 
+def unnoted(rate):
+    """The counters of a load that was stopped from 4 s to 6 s: nobody notes them, and nothing is done."""
+    return [
+        replace(one, at_ns=one.at_ns[:40] + one.at_ns[60:], value=one.value[:40] + one.value[60:])
+        for one in noted(rate, away=[(4, 6)])
+    ]
+
+
 def by_its_lines(pause_s, begin_s, **made):
     """A tool that sent 80 MB in 8 s and printed a pause."""
     told = {
@@ -113,6 +121,7 @@ def test_states():
             "a pause",
             "3.10 s from 3.9",
         ),
+        ("the load itself stood still", RULE.check(lively(unnoted(100))), FAIL, NOTES, "stood still itself"),
         ("until the end", RULE.check(lively(noted(100, away=[(6, 10)]))), FAIL, NOTES, "came to its end to the end", "from 5.9"),
         (
             "the last one came long after its time",

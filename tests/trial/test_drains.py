@@ -49,7 +49,7 @@ def ends():
     return Ends(behind={"/mnt/0": 120, "/mnt/1": 60}, at_server=20)
 
 
-def drained(ends, server=True, mounts=("/mnt/0", "/mnt/1")):
+def drained(ends, server=True, mounts=("/mnt/0", "/mnt/1"), sending=()):
     station = Station(host=TwoEndedHost(ends), undo=None, scratch="", engine="")
     place = Place(
         target="t",
@@ -61,7 +61,9 @@ def drained(ends, server=True, mounts=("/mnt/0", "/mnt/1")):
     bench = Bench(
         fleet=Fleet(target=station, load=(station,), clients=len(mounts)),
         everywhere={},
-        target=SimpleNamespace(flush=lambda host, end: ends.order.append(f"program of {end.address}")),
+        target=SimpleNamespace(
+            flush=lambda host, end: ends.order.append(f"program of {end.address}") or (0 if end.address in sending else None)
+        ),
         place=place,
         dialogue=None,
         tell=lambda news: None,
@@ -83,6 +85,16 @@ def test_what_a_client_holds_back_is_charged_and_reaches_the_server(ends):
     assert set(ends.order[:3]) == {DATA, "/mnt/0", "/mnt/1"}, "both ends begin at once"
     assert 120 * BYTE_NS <= found.clients_ns < 240 * BYTE_NS, "the slowest client"
     assert found.took_ns == found.server_ns >= (120 + 120) * BYTE_NS, "until both ends are clean"
+
+
+def test_what_a_client_sent_during_the_last_look_counts_from_the_last_operation_on(ends):
+    _, _, idle = drained(ends)
+    assert idle.since(-50 * BYTE_NS) == idle, "nothing was sent while the lab looked"
+    _, _, busy = drained(ends, sending=("/mnt/1",))
+    late = busy.since(busy.sent_until_ns - 50 * BYTE_NS)
+    assert late.clients_ns == busy.clients_ns + 50 * BYTE_NS
+    assert late.took_ns == late.server_ns == busy.took_ns + 50 * BYTE_NS
+    assert busy.since(busy.sent_until_ns + 1).took_ns == busy.took_ns, "an operation that ended later was waited for"
 
 
 def test_without_a_mount_of_its_own_the_server_is_flushed_once(ends):

@@ -113,8 +113,11 @@ class Target:
     """The endpoint of one client (its index), by default the place: called on its host, with scratch and ledger of that host."""
     detach: Callable[[Host, Setting, Endpoint], None] = lambda host, setting, endpoint: None
     """Undo `attach` of one client on its host."""
-    flush: Callable[[Host, Endpoint], None] = lambda host, endpoint: None
-    """Have a client's own program hand on what it holds back; what the kernel holds back was flushed before."""
+    flush: Callable[[Host, Endpoint], int | None] = lambda host, endpoint: None
+    """Have a client's own program hand on what it holds back; what the kernel holds back was flushed before.
+
+    Gives how long (ns) ago the program had been seen done, if it was at it already when it was asked: its work then began with
+    the last operation. None of a program that held nothing, and where the return is the end."""
     install: Callable[[Host, Setting], None] = lambda host, setting: None
     """Make what all trials share."""
     remove: Callable[[Host, Setting], None] = lambda host, setting: None

@@ -72,28 +72,30 @@ def details(instance: FileInstance, point: str, folder: str = "") -> dict[str, V
     return {"network": instance.load, "control": f"http://127.0.0.1:{PORTS + number}/", "folder": folder}
 
 
-def flush(host: Host, endpoint: Endpoint) -> None:
-    """Wait until the server has all that a client holds back.
+def flush(host: Host, endpoint: Endpoint) -> int | None:
+    """Wait until the server has all that a client holds back; gives how long ago (ns) it was done, if it was sending.
 
     Raises TrialError where the client does not say what it holds, does not get done, or the server lacks what it has sent.
     """
     deadline, quiet, sizes = time.monotonic() + PATIENCE_S, 0, dict[str, int]()
-    since = time.monotonic()
+    since, done_ns, was_sending = time.monotonic(), 0, False
     while quiet < QUIET_LOOKS:
         held = _held(host, endpoint)
         sizes |= {name: size or 0 for name, size in held.items() if size is not None or name not in sizes}
         if held or _unconfirmed(host, endpoint) or _waiting(host, endpoint):
-            quiet, since = 0, time.monotonic()
+            quiet, since, was_sending = 0, time.monotonic(), True
         elif lacking := _lacking(host, endpoint, sizes):
             quiet = 0
             if time.monotonic() > since + ARRIVAL_S:
                 raise TrialError(f"rclone: says that all is sent, but the server lacks bytes of {lacking}")
         else:
             quiet += 1
+            done_ns = time.monotonic_ns() if quiet == 1 else done_ns
             sizes.clear()  # seen there: another look at each file would take as long as the first
         if time.monotonic() > deadline:
             raise TrialError(f"rclone: {len(held)} files are not sent after {PATIENCE_S:g} s")
         time.sleep(STEP_S)
+    return time.monotonic_ns() - done_ns if was_sending else None
 
 
 def _held(host: Host, endpoint: Endpoint) -> dict[str, int | None]:

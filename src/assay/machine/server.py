@@ -151,6 +151,8 @@ class ServerInterface:
 
     `unknown`: virtual, and the address is none of this machine's namespaces that can be seen.
     """
+    router: str | None = None
+    """The address of the first router on the way; None where the interface's own network has the address."""
 
 
 def way(host: Host, address: str, pid: int | None = None, namespace: str | None = None) -> ServerInterface | None:
@@ -159,12 +161,13 @@ def way(host: Host, address: str, pid: int | None = None, namespace: str | None 
     The kernel is asked, rules of policy routing included. A machine's own address always leads to `lo`.
     """
     inside = _inside_of(pid) if namespace is None else ["nsenter", f"--net={namespace}", "--"]
-    match = re.search(r"\bdev (\S+)", _output(host, [*inside, "ip", "route", "get", address]))
+    route = _output(host, [*inside, "ip", "route", "get", address])
+    match, router = re.search(r"\bdev (\S+)", route), re.search(r"\bvia (?:inet6? )?(\S+)", route)
     if match is None:
         return None
     found = _kind_inside(host, inside, match[1]) if inside else kind(host, match[1])
     leaves = found == "virtual" and not host.far and not is_here(host, address)
-    return ServerInterface(interface=match[1], kind="unknown" if leaves else found)
+    return ServerInterface(interface=match[1], kind="unknown" if leaves else found, router=router[1] if router else None)
 
 
 def is_here(host: Host, address: str) -> bool:
@@ -218,11 +221,13 @@ def facts(host: Host, server: Server | None, namespace: str | None = None) -> tu
     path = way(host, address, namespace=namespace) if address else None
     if server is None or path is None or address is None:
         return ()
+    route = [("server.route", path.interface), ("server.route_kind", path.kind)]
+    route += [("server.router", path.router)] if path.router is not None else []
     if namespace is not None:
-        return (("server.route", path.interface), ("server.route_kind", path.kind))
+        return tuple(route)
     own = [limit for node in server.on(host.name) for limit in _of_namespace(host, node)]
     limits = [*_link(host, path.interface), *_shapers(host, ["tc"], path.interface), *own]
-    found = [("server.route", path.interface), ("server.route_kind", path.kind), *_slowest("server.limit", limits)]
+    found = [*route, *_slowest("server.limit", limits)]
     if server.on(host.name):
         side = _holding(host, address)
         own += [*_link(host, side), *_shapers(host, ["tc"], side)] if side else []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
+from statistics import median
 
 from assay.frozen import dataclass
 from assay.measures.far_end import ARRIVES_AS
@@ -20,6 +21,8 @@ NEAR, FAR = "application", "far_end"
 MOVING = ("send", "receive")
 """Operations whose rate is one of bytes."""
 Span = tuple[int, int]
+STILL_TIMES = 3
+"""Notes are as far apart as the load makes them: a time so many times the median was no usual one."""
 BACK_SHARE = 0.9
 """A load is back when it has this share of its former rate ..."""
 BACK_SPANS_NS = (200_000_000, 1_000_000_000)
@@ -43,6 +46,15 @@ class Outage:
     """The longest time without a completed operation from the begin of the cut on."""
     back_ns: float | None = None
     """From the mending until the load was back at its former rate; None where it was not until the end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """The time between two notes of a counter, and by how much it rose."""
+
+    to_ns: int
+    length_ns: int
+    rise: float
 
 
 def counters(phase: Phase, seen: Observations, operation: str, what: str) -> list[Series]:
@@ -72,12 +84,38 @@ def longest_gap(found: Iterable[Series], within: Span) -> tuple[float, float]:
 
 
 def rises(one: Series, start_ns: int) -> Iterator[float]:
-    """The middle of each time between two notes of a counter in which it rose; it was 0 at the start."""
+    """The middle of each time between two notes of a counter in which it rose; it was 0 at the start.
+
+    In a time much longer than the others the load itself stood still, or was late with its note. What it had done by then takes
+    as long as elsewhere, up to the note.
+    """
+    steps = tuple(steps_of(one, start_ns))
+    usual_ns = median(step.length_ns for step in steps)
+    usual = [step for step in steps if step.length_ns <= STILL_TIMES * usual_ns]
+    took_ns = sum(step.length_ns for step in usual) / max(1.0, sum(step.rise for step in usual))
+    for step in steps:
+        if not step.rise:
+            continue
+        if step.length_ns <= STILL_TIMES * usual_ns:
+            yield step.to_ns - step.length_ns / 2
+            continue
+        first_ns = max(step.to_ns - step.length_ns, step.to_ns - step.rise * took_ns)
+        for part in range(int((step.to_ns - first_ns) // usual_ns) + 1):
+            yield min(step.to_ns, first_ns + part * usual_ns)
+
+
+def steps_of(one: Series, start_ns: int) -> Iterator[Step]:
+    """The times between two notes of a counter."""
     before_ns, before = min(start_ns, one.at_ns[0]), 0.0
     for at_ns, value in zip(one.at_ns, one.value, strict=True):
-        if value > before:
-            yield (before_ns + at_ns) / 2
+        yield Step(to_ns=at_ns, length_ns=at_ns - before_ns, rise=max(0.0, value - before))
         before_ns, before = at_ns, value
+
+
+def unnoted_ns(found: Iterable[Series], within: Span) -> float:
+    """The longest part of a time of which none of the counters has a note: the load itself stood still."""
+    notes = sorted({within[0], within[1], *(at for one in found for at in one.at_ns if within[0] < at < within[1])})
+    return max(after - before for before, after in pairwise(notes))
 
 
 def outages(phase: Phase, seen: Observations, events: Iterable[Event]) -> tuple[Outage, ...]:

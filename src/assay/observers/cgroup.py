@@ -81,10 +81,16 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
         f"{above}/{file}"
         for name, mount in known.items()
         for directory in (*own.get(name, ()), mount.point)
-        for above in mount.lineage(directory)
+        for above in inherited(name, mount, directory)
         for file in (FILES_1 if mount.controllers else FILES_2).get(name, ())
     )
     return texts(host.read, (DISKSTATS, *paths)) | {"disks": list(host.list("/sys/block")), OWN: own, HIDDEN: hidden}
+
+
+def inherited(controller: str, mount: group_mounts.GroupMount, directory: str) -> tuple[str, ...]:
+    """Return the groups whose rules hold for a group: all above it, but of version 1's throttles only the root's own."""
+    lineage = tuple(mount.lineage(directory))
+    return tuple(dict.fromkeys((*lineage[:1], mount.point))) if controller == "blkio" and mount.controllers else lineage
 
 
 def is_hidden(known: Mapping[str, group_mounts.GroupMount], text: str) -> bool:

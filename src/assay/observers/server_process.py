@@ -9,6 +9,9 @@ process that waited for it (proc_pid_io(5)), and if that is a server process too
 CPU time is that of the server's control groups where no other process is in them: nothing of it is lost. Else it is that of its
 processes with their ended threads, and of the children that they waited for. `unwaited` counts processes that ignore the end of
 their children (SIGCHLD), and those that ended unwaited: the time of what came and went between two looks is in no account then.
+
+Once the TCP connections of clients and server on one machine are compared (/proc/PID/net/tcp): a program with one of
+either is between them.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
+from assay.evidence.served import BETWEEN_FACT
 from assay.evidence.snapshots import (
     Counters,
     Origin,
@@ -33,15 +37,17 @@ from assay.evidence.snapshots import (
 )
 from assay.evidence.sources import SERVER
 from assay.machine import server_time
-from assay.machine.server import pids
+from assay.machine.between import between
+from assay.machine.server import family, pids
 from assay.machine.server_time import pids_of, threads_of
-from assay.records import Rung, Series, Snapshot, Subject
+from assay.records import Fact, FactClass, Rung, Series, Snapshot, Subject, When
 
 WAYS = process_ways(Rung.SERVER_PROCESS, Rung.SERVER_CACHE)
 COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes")
 KEYS = ("L5.read", "L5.write", "L6.read", "L6.write")
 METRICS = ("run_ns", "unwaited", "missed_ns", "busiest_thread_ns", "cpus", "processes")
 SUBJECT = "server"
+BETWEEN = "between"
 GONE = tuple(map(os.strerror, (errno.ENOENT, errno.ESRCH)))
 Account = tuple[int, Counters]
 """The parent of a process, and its counters."""
@@ -54,7 +60,10 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     running = pids(host, subject.server)
     paths = [f"/proc/{pid}/{name}" for pid in running for name in ("io", "status")]
     paths += [f"/proc/{pid}/task/{thread}/schedstat" for pid in running for thread in host.list(f"/proc/{pid}/task")]
-    return {"pids": list(running), **texts(host.read, paths), **server_time.read(host, running)}
+    load = tuple(family(host, subject.pids)) if subject.pids and any(running) else ()
+    who = between(host, load, running, subject.endpoints) if load else ""
+    told = {BETWEEN: who} if who else {}
+    return {"pids": list(running), **texts(host.read, paths), **server_time.read(host, running), **told}
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
@@ -67,7 +76,19 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
         return Evidence(missing=dict.fromkeys((*KEYS, *(f"server.{metric}" for metric in METRICS)), refused))
     origin = Origin(host=host_name, phase=phase, source="server_process:/proc/PID/io", layer="server")
     looks = list(zip(seen, since_first([processes_of(one) for one in seen]), strict=True))
-    return Evidence(readings=tuple(readings(origin, SUBJECT, looks, WAYS)), series=tuple(series_of(origin, seen)))
+    return Evidence(
+        readings=tuple(readings(origin, SUBJECT, looks, WAYS)),
+        series=tuple(series_of(origin, seen)),
+        facts=tuple(facts_of(host_name, phase, seen)),
+    )
+
+
+def facts_of(host_name: str, phase: str, seen: Sequence[Snapshot]) -> Iterator[Fact]:
+    """Yield the program that was seen between clients and server; it has another number in each trial."""
+    who = next((str(one.raw[BETWEEN]) for one in seen if BETWEEN in one.raw), None)
+    if who is not None:
+        key = f"{BETWEEN_FACT}{phase}"
+        yield Fact(host=host_name, when=When.BEFORE, key=key, value=who, fact_class=FactClass.IDENTITY)
 
 
 def why_not(snapshots: Sequence[Snapshot], seen: Sequence[Snapshot]) -> str | None:
@@ -168,12 +189,13 @@ def cpus_of(snapshot: Snapshot) -> int:
 
 OBSERVER = Observer(
     name="server_process",
-    gives=(*KEYS, *(f"server.{metric}" for metric in METRICS)),
+    gives=(*KEYS, *(f"server.{metric}" for metric in METRICS), "fact:target.server.between.*"),
     sources=(
         Source(keys="L5.*", words="process counters of the server: bytes of its system calls", way=SERVER),
         Source(keys="L6.read", words="process counters of the server: bytes read from storage", way=SERVER),
         Source(keys="L6.write", words="process counters of the server: bytes dirtied or written", way=SERVER),
         Source(keys="server.*", words="CPU, storage and TCP of the server's processes", way=SERVER),
+        Source(keys="fact:target.server.between.*", words="a program between the clients and the server", way=SERVER),
     ),
     watch=Watch.SERVER,
     cost="45 µs CPU per look (one process of one thread)",

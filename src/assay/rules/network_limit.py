@@ -3,7 +3,9 @@
 The rule divides the bytes on the server's interfaces (L4, with headers, in the busier direction) by the slowest part of the
 path. Link speed and shapers (`tc`) count on both sides.
 With several load hosts each of them has its own bytes and its own link, and all of them share the server's link.
-- From `used_share` on the network is the limit.
+- From `used_share` on the network is the limit; a tool's own rate counts where it is higher, for its start is not in it.
+- With operations that had no end it is unverified: a dead path is not full.
+- Behind a router the way is unknown, so it is unverified there; a path of the lab's own is known.
 - More than `sent_again_share` of at least `least_segments` TCP segments retransmitted without prior arrival: a full queue or a
   bad path. Loss is called the limit only of an emulated path that lost more than its queue dropped.
   Segments that the receiver reports as duplicates (DSACK) do not count.
@@ -17,7 +19,8 @@ TCP window waits and drops inside the card are not read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
@@ -39,7 +42,7 @@ def check(case: TrialCase) -> Finding:
     if rate is None:
         return found(RULE, case, State.UNVERIFIED, "Traffic of the server's interfaces unknown.")
     again = sent_again(case)
-    link = served.fullest_link(case.phase, case.observations, case.beyond) or of_payload(case)
+    link = by_figure(case, served.fullest_link(case.phase, case.observations, case.beyond)) or of_payload(case)
     used, name = (link.share, link.name) if link else (None, None)
     observed = {"bytes_per_s": rate, "used_share": used, "sent_again_share": again, "limit": name}
     if link is not None and link.share >= case.thresholds["used_share"]:
@@ -50,17 +53,32 @@ def check(case: TrialCase) -> Finding:
         lost = f"TCP retransmitted {measures.percent(again)} of its segments (limit {limit})"
         why, label = cause(case)
         return limited(case, f"{lost}: {why}.", label, observed)
+    doubt = next(iter(doubts(case, link)), None)
+    if doubt is not None:
+        return found(RULE, case, State.UNVERIFIED, doubt, observed=observed)
+    if used is None:
+        statement = (
+            "No link and no shaper was seen on the path to the server, and no loss: nothing shows the network as the limit."
+        )
+    else:
+        statement = f"{name} {measures.percent(used)} full: the network was not the limit."
+    return found(RULE, case, State.PASS, statement, observed=observed)
+
+
+def doubts(case: TrialCase, link: served.NetworkUse | None) -> Iterator[str]:
+    """Why it is unknown whether the network was the limit, one reason after the other."""
+    use = None if link is None else f"{link.name} {measures.percent(link.share)} full"
     if link is not None and not both_ways(case):
-        statement = "Only one direction of the server's interfaces was counted."
-        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
-    if used is None and not stays(case):
-        statement = "Capacity of the path to the server unknown: no link speed and no shaper."
-        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
-    if used is None and not tells_losses(case):
-        statement = "No link and no shaper on the path to the server, and whether TCP retransmitted is unknown."
-        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
-    path = f"{name} {measures.percent(used)} full" if used is not None else "No link and no shaper on the path to the server"
-    return found(RULE, case, State.PASS, f"{path}: the network was not the limit.", observed=observed)
+        yield "Only one direction of the server's interfaces was counted."
+    if (left := sum(total.unfinished.count for one in case.phase.clients for total in one.operations if total.unfinished)) > 0:
+        yield f"{left} operations had no end (W12): whether the path brought nothing, or the other end was silent, is unknown."
+    if (router := beyond_sight(case)) is not None:
+        up_to = use or "No link and no shaper on the way"
+        yield f"{up_to}, as far as the router {router}; what is behind it is unknown."
+    if use is None and not stays(case):
+        yield "Capacity of the path to the server unknown: no link speed and no shaper."
+    if use is None and not tells_losses(case):
+        yield "No link and no shaper on the path to the server, and whether TCP retransmitted is unknown."
 
 
 def both_ways(case: TrialCase) -> bool:
@@ -74,6 +92,18 @@ def own_rate(case: TrialCase) -> float | None:
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
     amount = sum(total.bytes for client in case.phase.clients for total in client.operations)
     return amount / seconds if case.phase.servers and amount and seconds > 0 else None
+
+
+def by_figure(case: TrialCase, link: served.NetworkUse | None) -> served.NetworkUse | None:
+    """The same by the figure, where that is higher: an external tool leaves its own start and end out of its time.
+
+    A rate above the limit is none of this way.
+    """
+    told = bool(case.phase.values) and case.measure.figure == "bytes_per_s"
+    if link is None or not link.share or not told or case.value is None:
+        return link
+    share = case.value * link.share / link.rate
+    return replace(link, rate=case.value, share=share, counted="by the figure") if link.share < share <= 1 else link
 
 
 def of_payload(case: TrialCase) -> served.NetworkUse | None:
@@ -91,6 +121,14 @@ def of_payload(case: TrialCase) -> served.NetworkUse | None:
         moved[total.operation] += total.bytes if is_one_way else total.bytes // 2
     rate = max(moved.values()) / seconds
     return served.NetworkUse(name=name or "the link", rate=rate, share=rate / int(limit), counted="of payload")
+
+
+def beyond_sight(case: TrialCase) -> str | None:
+    """The first router on the way to the server, where no limit of the lab's own path is known; None without one."""
+    routers = (case.observations.fact(served.ROUTER_FACT, host=host) for host in case.phase.load_hosts or (None,))
+    kinds = {case.observations.fact(served.KIND_FACT, host=host) for host in case.phase.load_hosts or (None,)}
+    limited = any(case.observations.fact(served.LINK_FACT, host=host) for host in case.phase.load_hosts or (None,))
+    return None if kinds <= {"loopback", "virtual"} and limited else next((one for one in routers if one is not None), None)
 
 
 def stays(case: TrialCase) -> bool:

@@ -8,6 +8,8 @@ A CPU quota of a control group on that host that stopped it for `stopped_share` 
 Processes that nobody of the server waited for may have used more than was counted. It is at most what the server's ancestors
 (init) waited for, and what the host's CPUs did beside the load. Then the figure `server_cpu_share` is bounded by both, and CPUs
 that may have been the limit are unverified.
+A program on its host between clients and server (a proxy) does a part of the work. The share is then a lower bound.
+Whether CPUs were the limit is unverified.
 It qualifies tier = device and bounds it; other claims get a note with the limiter.
 """
 
@@ -47,8 +49,10 @@ def check(case: TrialCase) -> Finding:
     limits = case.thresholds
     most = at_most(case, ran) / (seconds * 1e9)
     observed["most_cpus"] = None if math.isinf(most) else most
-    if is_own_figure(case) and most > limits["uncounted_times"] * ran / (seconds * 1e9):
-        return uncounted(case, ran / (seconds * 1e9), most, observed)
+    who = case.observations.fact(f"{served.BETWEEN_FACT}{case.phase.name}", host=host)
+    if is_own_figure(case) and (who is not None or most > limits["uncounted_times"] * ran / (seconds * 1e9)):
+        least = ran / (seconds * 1e9)
+        return uncounted(case, least, most, observed) if who is None else behind(case, least, who, observed)
     where = f" on {host}" if len(uses) > 1 else ""
     use = (
         f"The server{where} used {measures.percent(all_of_it)} of its {cpus:.0f} CPUs"
@@ -61,10 +65,11 @@ def check(case: TrialCase) -> Finding:
         if why is not None or not any(case.observations.over_time(case.phase.name, *QUOTA)):
             text = f"{use}; whether a CPU quota stopped it is unknown{f': {why}' if why else ''}."
             return found(RULE, case, State.UNVERIFIED, text, observed=observed, lacking=(".".join(QUOTA),))
-        if most > limits["cpu_share"] * cpus:
+        if who is not None or most > limits["cpu_share"] * cpus:
             rest = f"processes that ended unwaited may have used the rest of {most:.1f} CPUs"
-            doubt = "whether processes ended uncounted is unknown" if math.isinf(most) else rest
-            return found(RULE, case, State.UNVERIFIED, f"{use}; {doubt}. {REMEDY}", observed=observed)
+            doubt = f"whether processes ended uncounted is unknown. {REMEDY}" if math.isinf(most) else f"{rest}. {REMEDY}"
+            doubt = doubt if who is None else f"but clients are connected to {who}, not to it. {NODE}"
+            return found(RULE, case, State.UNVERIFIED, f"{use}; {doubt}", observed=observed)
         return found(RULE, case, State.PASS, f"{use}: its CPUs were not the limit.", observed=observed)
     by_all, device = all_of_it > limits["cpu_share"], case.claim.tier is Tier.DEVICE
     who, cause = "the CPUs", "its CPUs were"
@@ -112,6 +117,20 @@ def highest(case: TrialCase, metric: str) -> float | None:
     return sum(found) if found else None
 
 
+def behind(case: TrialCase, least: float, who: str, observed: Figures) -> Finding:
+    """The failure of the server's CPU share as a figure where a program before it works for the clients, too."""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The clients are connected to {who}, which is connected to the server: its CPU time is not counted. {NODE}",
+        severity=Severity.QUALIFIES,
+        observed=observed,
+        bound=Bound(low=least, high=None, unit=Unit.SHARE),
+        relabel=f"CPU time of the server without {who} before it",
+    )
+
+
 def uncounted(case: TrialCase, least: float, most: float, observed: Figures) -> Finding:
     """The failure of the server's CPU share as a figure: it lies between what was counted and what the host did."""
     if math.isinf(most):
@@ -130,6 +149,7 @@ def uncounted(case: TrialCase, least: float, most: float, observed: Figures) -> 
     )
 
 
+NODE = "Name that program as a part of the server (server.nodes.NAME.pid_file)."
 REMEDY = "Give the server a control group of its own (a systemd unit has one) and name it (server.cgroup)."
 
 

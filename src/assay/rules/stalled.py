@@ -8,6 +8,7 @@ A call of the kernel cannot be given up. If it ended long after the end of the t
 - An operation that ended as long after the end of the time: a note. If it took `times` the usual latency, the rate lies between
   that over the whole time and that over the time asked.
 - A pause of at least `share` of the time and `pause_s`, and `times` the usual one: a note with its begin and its length.
+  If the load noted nothing for `still_share` of it, the load itself stood still: it was stopped, or its host slept.
 
 The kernel's account of a connection (TCP_INFO) tells a path that is dead from an end that is silent.
 The waits of an external tool are not seen, but for the intervals without a byte that it prints (iperf3).
@@ -25,6 +26,8 @@ from assay.measures.windows import Window, given_up, scheduled, stuck
 from assay.records import Bound, Client, Finding, Meaning, Scope, Severity, State, Unfinished
 from assay.rulekit.findings import found
 from assay.units import Unit
+
+USUAL = "without a completed operation"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,14 +178,16 @@ def paused(case: TrialCase, window: Window) -> Finding:
     arrives = case.measure.operation in far_end.ARRIVES_AS and bool(case.phase.servers)
     none = "Nothing arrived" if arrives else f"No {case.measure.operation} came to its end"
     is_last = to_ns >= window.to_ns
+    still = outages.unnoted_ns(counters, (round(from_ns), round(to_ns))) >= limits["still_share"] * (to_ns - from_ns)
+    itself = " The load noted nothing either: it stood still itself." if still else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{none} for {pause} from {at} on{', to the end' if is_last else ''}; that time is in the figure.",
+        f"{none} for {pause} from {at} on{', to the end' if is_last else ''}; that time is in the figure.{itself}",
         severity=Severity.NOTES,
         observed=observed,
-        relabel=f"{none[:1].lower()}{none[1:]} to the end" if is_last else "a pause without a completed operation",
+        relabel=f"{none[:1].lower()}{none[1:]} to the end" if is_last else f"a pause {'of the load itself' if still else USUAL}",
         detail=f"{pause} from {at} on",
     )
 

@@ -134,10 +134,9 @@ def attach(host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
     return replace(end, details={**end.details, **rclone_client.details(instance, end.address, SHARE)})
 
 
-def flush(host: Host, endpoint: Endpoint) -> None:
+def flush(host: Host, endpoint: Endpoint) -> int | None:
     """Wait for a client that sends files after their close."""
-    if endpoint.details["filesystem"] == rclone_client.FILESYSTEM:
-        rclone_client.flush(host, endpoint)
+    return rclone_client.flush(host, endpoint) if endpoint.details["filesystem"] == rclone_client.FILESYSTEM else None
 
 
 SOFTWARE = FileSoftware(

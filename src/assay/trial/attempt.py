@@ -66,6 +66,7 @@ def live(attempt: Attempt) -> None:
             site = _prepare(attempt, loads)
         attempt.log.places.append(site.place)
         attach(site, loads)
+        attempt.log.places[-1] = site.place
         _group(attempt, site, loads)
         _facts(attempt, site, loads, When.BEFORE)
         for load in loads:

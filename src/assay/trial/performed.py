@@ -36,6 +36,17 @@ class EndsDrain:
     took_ns: int | None = None
     clients_ns: int | None = None
     server_ns: int | None = None
+    sent_until_ns: int | None = None
+    """When the flush began of a client that went on sending since the last operation, by our clock; None without one."""
+
+    def since(self, end_ns: int) -> EndsDrain:
+        """The same from the last operation on (our clock): what was sent while the lab took its last look counts."""
+        gap_ns = max(0, self.sent_until_ns - end_ns) if self.sent_until_ns is not None else 0
+
+        def longer(took_ns: int | None) -> int | None:
+            return None if took_ns is None else took_ns + gap_ns
+
+        return EndsDrain(took_ns=longer(self.took_ns), clients_ns=longer(self.clients_ns), server_ns=longer(self.server_ns))
 
 
 @dataclass(frozen=True, kw_only=True)

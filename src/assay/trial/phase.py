@@ -256,8 +256,8 @@ def _harvest(bench: Bench, job: Job, client: int, course: PhaseLife) -> Harvest:
         raise TrialError(f"the result of client {client} does not have the expected fields ({error}). {OTHER_VERSION}") from error
 
 
-def _phase_host(name: str, course: PhaseLife) -> PhaseHost:
-    proof = course.proofs[name]
+def _phase_host(name: str, course: PhaseLife, end_ns: int) -> PhaseHost:
+    proof, drain = course.proofs[name], course.drains[name].since(course.t0_ns + end_ns)
     return PhaseHost(
         host=name,
         cache_proved=proof.proved,
@@ -267,9 +267,9 @@ def _phase_host(name: str, course: PhaseLife) -> PhaseHost:
         server_cached_before=proof.server_share,
         quiesce_ns=course.quiet[name].waited_ns,
         quiet=course.quiet[name].quiet,
-        drain_ns=course.drains[name].took_ns,
-        clients_drain_ns=course.drains[name].clients_ns,
-        server_drain_ns=course.drains[name].server_ns,
+        drain_ns=drain.took_ns,
+        clients_drain_ns=drain.clients_ns,
+        server_drain_ns=drain.server_ns,
         clock=course.clocks[name],
         mounts_cpu_ns=course.mounts_cpu_ns.get(name),
     )
@@ -278,6 +278,7 @@ def _phase_host(name: str, course: PhaseLife) -> PhaseHost:
 def _phase(bench: Bench, job: Job, course: PhaseLife, gathered: list[Harvest], values: Mapping[str, float]) -> Phase:
     everyone, start_ns = [one.client for one in gathered], course.start_ns - course.t0_ns
     clients = tuple(one for one in everyone if one.role is not Role.SERVER)
+    end_ns = max((client.until_ns for client in clients), default=start_ns)
     return Phase(
         name=job.name,
         workload=job.spec.name,
@@ -285,9 +286,9 @@ def _phase(bench: Bench, job: Job, course: PhaseLife, gathered: list[Harvest], v
         operations=job.plan.operations,
         directions=job.plan.directions,
         cache_asked=job.plan.cache,
-        hosts=tuple(_phase_host(station.name, course) for station in bench.fleet.stations),
+        hosts=tuple(_phase_host(station.name, course, end_ns) for station in bench.fleet.stations),
         start_ns=start_ns,
-        end_ns=max((client.until_ns for client in clients), default=start_ns),
+        end_ns=end_ns,
         stop=job.plan.stop,
         flush_in_clock=job.plan.flush_in_clock,
         clients=clients,

@@ -9,6 +9,7 @@ from assay.catalogue import SNMP, Setting, Target, Workload, system_of
 from assay.errors import TrialError, UsageError
 from assay.machine import net_namespaces, ownership
 from assay.machine.net_namespaces import NETWORK
+from assay.machine.stack import mount_of, stack
 from assay.records import Endpoint, EndpointKind, Experiment, Place, TargetSpec, Value, WorkloadSpec, WorkSide
 from assay.records.layers import endpoint_at
 from assay.trial import placement
@@ -129,6 +130,21 @@ def _attach(site: Site, station: Station, clients: Iterable[int]) -> None:
         found = site.target.attach(station.host, setting_on(site, station), site.place, client)
         site.attached[client, station.name] = found
         _see(site, station, found)
+        if site.place.server is None and station is site.station and found.kind is site.place.kind is EndpointKind.DIRECTORY:
+            _settle(site, found)
+
+
+def _settle(site: Site, end: Endpoint) -> None:
+    """Take the file system of a client's own directory for that of the place, where they are not the same.
+
+    Without a server nothing but the client's directory has its data: a mount at it leads elsewhere than the target's directory.
+    """
+    host, place = site.station.host, site.place
+    if end.address == place.address:
+        return
+    own = mount_of(host, end.address)
+    if own.point != mount_of(host, place.address).point:
+        site.place = replace(place, devices=stack(host, end.address), filesystem=own.filesystem)
 
 
 def setting_on(site: Site, station: Station) -> Setting:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from assay.errors import AssayError, LostHostError
@@ -127,7 +128,7 @@ def drains(bench: Bench, job: Job) -> dict[str, EndsDrain]:
     if behind and fleet.target.host.lost() is None and _flush(fleet.target, bench.place.directory) is not None:
         took_ns = time.monotonic_ns() - began_ns
         last = found[fleet.target.name]
-        found[fleet.target.name] = EndsDrain(took_ns=took_ns, clients_ns=last.clients_ns, server_ns=took_ns)
+        found[fleet.target.name] = replace(last, took_ns=took_ns, server_ns=took_ns)
     return found
 
 
@@ -150,18 +151,23 @@ def _both_ends(bench: Bench, job: Job, station: Station) -> EndsDrain:
     with ThreadPoolExecutor(len(mounts) + 1, thread_name_prefix="drain") as pool:
         own = pool.submit(_flush, station, directory)
         every = [one.result() for one in [pool.submit(_flush_client, bench, station, end) for end in mounts]]
-        clients_ns = max((one for one in every if one is not None), default=None)
+        known = [one for one in every if one is not None]
         server_ns = own.result()
-    return EndsDrain(took_ns=time.monotonic_ns() - began_ns, clients_ns=clients_ns, server_ns=server_ns)
+    return EndsDrain(
+        took_ns=time.monotonic_ns() - began_ns,
+        clients_ns=max((took_ns for took_ns, _ in known), default=None),
+        server_ns=server_ns,
+        sent_until_ns=began_ns if any(was_sending for _, was_sending in known) else None,
+    )
 
 
-def _flush_client(bench: Bench, station: Station, end: Endpoint) -> int | None:
-    """What the kernel holds back of a client, then what its own program does."""
+def _flush_client(bench: Bench, station: Station, end: Endpoint) -> tuple[int, bool] | None:
+    """What the kernel holds back of a client, then what its own program does, and whether that was at it already."""
     began_ns = time.monotonic_ns()
     if _flush(station, end.address) is None:
         return None
-    bench.target.flush(station.host, end)
-    return time.monotonic_ns() - began_ns
+    done_ns_ago = bench.target.flush(station.host, end)
+    return time.monotonic_ns() - began_ns - (done_ns_ago or 0), done_ns_ago is not None
 
 
 def _flush(station: Station, directory: str | None) -> int | None:
