@@ -13,8 +13,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from assay.hosts.channel import LocalChannel
-from assay.hosts.engine_file import engine_path
 from assay.hosts.far import FarHost
+from assay.machine.engine_file import engine_path
 
 NAMES = (
     "stat",

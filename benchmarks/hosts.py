@@ -24,9 +24,9 @@ import hosts_runs
 from hosts_runs import Rows, machines, ms
 
 from assay.hosts.commands import ENGINE
-from assay.hosts.engine_file import engine_path
 from assay.laboratory import hosts as reached
 from assay.laboratory.session import own_ledger
+from assay.machine.engine_file import engine_path
 from assay.records import HostSpec
 from assay.trial import clocks
 from assay.trial.clients import Crew

@@ -12,7 +12,7 @@ import textwrap
 
 import pytest
 
-from assay.hosts.engine_file import engine_path
+from assay.machine.engine_file import engine_path
 from stage.dask_stage import running_scheduler
 from stage.fleet_stage import OnFleet, line, own_ledger
 
@@ -161,7 +161,7 @@ def test_a_node_of_a_server_on_an_unknown_host_is_refused_with_its_place(bench, 
 KILLED = """
     import os, signal, sys
     from assay.laboratory.hosts import opened
-    from assay.hosts.engine_file import engine_path
+    from assay.machine.engine_file import engine_path
     from assay.records import HostSpec
     from assay.undo.ledger import Ledger
     ledger = Ledger()

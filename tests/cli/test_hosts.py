@@ -157,7 +157,7 @@ def test_only_clean_forgets_only_what_is_far_and_pairs_belong_to_check(bench):
 KILLED = """
     import os, signal, sys
     from assay.laboratory.hosts import opened
-    from assay.hosts.engine_file import engine_path
+    from assay.machine.engine_file import engine_path
     from assay.records import HostSpec
     from assay.undo.ledger import Ledger
     ledger = Ledger()

@@ -10,9 +10,9 @@ import pytest
 
 from assay.errors import MissingError, RefusedError
 from assay.hosts.addresses import parsed
-from assay.hosts.engine_file import engine_path
 from assay.hosts.placing import place, start_agent
 from assay.hosts.ssh import Door
+from assay.machine.engine_file import engine_path
 
 pytestmark = pytest.mark.root
 ENGINE = engine_path()

@@ -9,13 +9,13 @@ import time
 import pytest
 
 from assay.errors import AssayError, LostHostError, UsageError
-from assay.hosts.engine_file import engine_path
 from assay.hosts.exchange import LEASE_S
 from assay.hosts.far import FarHost
 from assay.hosts.local import Local
 from assay.hosts.several import each
 from assay.hosts.shell import ShellHost
 from assay.laboratory.hosts import check_addresses, opened, same_machines
+from assay.machine.engine_file import engine_path
 from assay.records import HostSpec
 from assay.undo.ledger import Ledger
 from stage.assay_process import wait_until

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from assay.hosts.channel import LocalChannel
-from assay.hosts.engine_file import engine_path
 from assay.hosts.far import FarHost
+from assay.machine.engine_file import engine_path
 from assay.undo.ledger import Ledger
 from stage.assay_process import wait_until
 from stage.processes import wait_ended

@@ -109,7 +109,7 @@ def ldif(
 
 def _write_population(words: dict[str, str], out: str) -> int:
     """Become the engine, which writes the population. Raises UsageError with every mistake, RefusedError for the file."""
-    from assay.hosts.engine_file import engine_path
+    from assay.machine.engine_file import engine_path
 
     refuse([*_population_mistakes(words, out)])
     argv = [str(engine_path()), "ldif", *(text for pair in words.items() for text in pair)]

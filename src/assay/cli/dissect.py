@@ -16,8 +16,8 @@ from assay.dissect import levels, profile, result, wording
 from assay.dissect.levels import Kept, LevelResult, ServiceLevel
 from assay.dissect.result import Dissection
 from assay.errors import AssayError, RefusedError, UsageError
-from assay.hosts.engine_file import engine_path
 from assay.laboratory.gate import Gate
+from assay.machine.engine_file import engine_path
 from assay.plain import to_plain
 from assay.terminal.output import Row, deliver, table
 from assay.units import Refusal, Unit

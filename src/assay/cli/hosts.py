@@ -13,11 +13,11 @@ from assay.cli import hosts_check
 from assay.errors import AssayError, UsageError, refuse
 from assay.experiment.read import read
 from assay.frozen import dataclass
-from assay.hosts.engine_file import engine_path
 from assay.hosts.local import Local
 from assay.hosts.several import at_once, each
 from assay.laboratory import hosts, throughput
 from assay.laboratory.session import by_reason, own_ledger
+from assay.machine.engine_file import engine_path
 from assay.plain import to_plain
 from assay.records import Experiment, HostSpec
 from assay.terminal.output import Row, deliver, table

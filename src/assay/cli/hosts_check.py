@@ -10,11 +10,11 @@ from assay.catalogue import Host
 from assay.cli.doctor import MissingObserver, gaps
 from assay.errors import AssayError
 from assay.frozen import dataclass
-from assay.hosts.engine_file import engine_path
 from assay.hosts.placing import old_engines
 from assay.hosts.several import at_once
 from assay.laboratory.hosts import OpenedHost
 from assay.laboratory.throughput import PairRate
+from assay.machine.engine_file import engine_path
 from assay.terminal.output import Row, table
 from assay.units import Unit
 

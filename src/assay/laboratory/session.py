@@ -15,10 +15,10 @@ from assay.errors import AssayError, InputErrors, Obstacle, ObstacleErrors, Tria
 from assay.experiment import outlook, read, spread
 from assay.experiment.named_hosts import LOCAL
 from assay.hosts.commands import ENGINE
-from assay.hosts.engine_file import engine_path
 from assay.hosts.local import Local
 from assay.hosts.several import all_of, each
 from assay.machine import ownership
+from assay.machine.engine_file import engine_path
 from assay.records import Experiment, Observations, Plan, Run
 from assay.terminal.courses import Expected
 from assay.terminal.output import say

@@ -14,8 +14,8 @@ from assay.errors import AssayError, RefusedError
 from assay.frozen import dataclass
 from assay.hosts.addresses import parsed
 from assay.hosts.commands import ENGINE
-from assay.hosts.engine_file import engine_path
 from assay.hosts.local import Local
+from assay.machine.engine_file import engine_path
 from assay.records import Experiment, HostSpec, Measure, Outcome, Run, TargetSpec, Trial, Value, WorkloadSpec
 from assay.trial.fleet import Station
 from assay.trial.runner import TrialRunner

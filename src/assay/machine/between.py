@@ -40,7 +40,8 @@ def _found(_host: Host) -> dict[tuple[tuple[str, ...], tuple[int, ...]], str]:
 def between(host: Host, load: tuple[int, ...], server: tuple[int, ...], endpoints: tuple[str, ...]) -> str:
     """Return `haproxy (4711)` for a program between these processes; empty where there is none, or no connection to see.
 
-    It is looked for once for each server and the endpoints of its clients, until a connection of the load was seen: the tables of the kernel take milliseconds.
+    It is looked for once for each server and the endpoints of its clients, until a connection of the load was seen: the tables
+    of the kernel take milliseconds.
     """
     known, key = _found(host), (endpoints, server[:1])
     if key not in known:

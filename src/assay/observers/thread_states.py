@@ -16,7 +16,7 @@ from assay.catalogue import Beside, Evidence, Host, Observer, Process, Source, W
 from assay.errors import EvidenceError, TrialError
 from assay.evidence.snapshots import Origin, Points, counter
 from assay.evidence.time_ladder import LAYER, LOAD, SERVER, SUMS, TIMES, WHOLE
-from assay.hosts.engine_file import engine_path
+from assay.machine.engine_file import engine_path
 from assay.machine.server import pids as processes
 from assay.records import Series, Snapshot, Subject
 

@@ -10,18 +10,17 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from assay.catalogue import Beside, Evidence, Host, Observer, Process, Source
 from assay.errors import EvidenceError, TrialError
 from assay.evidence.operations import KINDS, WIRE
 from assay.evidence.snapshots import Origin, Points, counter
+from assay.machine.engine_file import engine_path
 from assay.machine.server import way
 from assay.records import ABSOLUTE, Snapshot, Subject
 
 PROGRAM = "assay-engine"
-HERE = Path(__file__).parent.parent / "bin" / PROGRAM
 URL = re.compile(r"(ldaps?)://(?:\[([^\]]+)\]|([^:/\[]+))(?::(\d+))?/?")
 PORTS: Mapping[str, int] = {"ldap": 389, "ldaps": 636}
 ANSWER_S = 20.0
@@ -46,7 +45,7 @@ def argv_of(host: Host, subject: Subject) -> tuple[str, ...]:
         found = ", ".join(sorted(interfaces)) or "none"
         raise EvidenceError(f"found interfaces to the server: {found}; expected one")
     options = {"interface": interfaces.pop(), "ports": sorted({port for _, port in doors})}
-    return (PROGRAM if host.far else str(HERE), "dissect", json.dumps(options))
+    return (PROGRAM if host.far else str(engine_path()), "dissect", json.dumps(options))
 
 
 def door(url: str) -> tuple[str, int] | None:

@@ -16,10 +16,10 @@ from assay.catalogue import rule_named
 from assay.errors import AssayError, UsageError
 from assay.experiment import read
 from assay.experiment.read import Control
-from assay.hosts.engine_file import engine_path
 from assay.hosts.local import Local
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.session import clean_quietly
+from assay.machine.engine_file import engine_path
 from assay.selftest import Request, counts
 from assay.selftest.control import Heard, obstacle, run_control
 from assay.selftest.counts import ControlOutcome, Judgement, NamedControl, Side, Tally, settled, tally

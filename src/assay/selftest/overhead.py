@@ -16,10 +16,10 @@ from assay.answer.wording.load import counted
 from assay.catalogue import Observer, ObserverScope
 from assay.errors import MissingError, TrialError
 from assay.experiment import single
-from assay.hosts.engine_file import engine_path
 from assay.hosts.local import Local
 from assay.laboratory.session import conduct, own_ledger
 from assay.machine import stack
+from assay.machine.engine_file import engine_path
 from assay.records import Outcome, Subject
 from assay.terminal.output import Row, deliver, table
 from assay.terminal.progress import SECOND_NS, ProgressMode

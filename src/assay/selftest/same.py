@@ -21,10 +21,10 @@ from assay.answer.marks import exclusion
 from assay.answer.wording import comparison as sentence
 from assay.errors import AssayError, UsageError
 from assay.experiment import read
-from assay.hosts.engine_file import engine_path
 from assay.hosts.local import Local
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.session import clean_quietly
+from assay.machine.engine_file import engine_path
 from assay.plain import to_plain
 from assay.records import Comparison, Conclusion, Experiment, Results, Severity, State, VerdictState
 from assay.rulekit.contrasts import differs

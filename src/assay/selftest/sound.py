@@ -16,10 +16,10 @@ from typing import Any
 
 from assay.errors import AssayError, UsageError
 from assay.experiment import read
-from assay.hosts.engine_file import engine_path
 from assay.hosts.local import Local
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.session import clean_quietly
+from assay.machine.engine_file import engine_path
 from assay.records import Experiment, Finding, Outcome, Results, State, Value
 from assay.selftest import Request
 from assay.selftest.control import accuses, fixed, last_runs, measured, obstacle
