@@ -1,12 +1,13 @@
-"""Finds a tape drive that waited for its source: the figure is the source's. A drive below its slowest speed stops and goes.
+"""Finds a tape drive that waited for its source: the figure is the source's, and a slow source makes the drive stop and go.
 
 A drive that gets data more slowly than its slowest streaming speed stops, moves back and starts again. The rule reads the time in
 which the drive had a command (/sys/class/scsi_tape, io_ns) under the clock.
-- The drive had no command for at least `idle_share` of the time: a note, and of claims of the device a bound: the drive's rate is
-  at least the measured one, and at most that over the time with a command.
+- The drive had no command for at least `idle_share` of the time: a note.
+- The same under a claim of the device: a bound. The drive's rate is at least the measured one.
+  It is at most the rate over the time with a command.
 
-A drive with free buffer answers a write at once, so that its tape may move while it has no command: the upper bound is the
-interface's, not the tape's. The repositioning itself is not seen.
+A drive with free buffer answers a write at once, and its tape moves without a command. So the upper bound is the interface's.
+Stops and repositioning are not seen.
 """
 
 from __future__ import annotations
