@@ -43,11 +43,18 @@ GROUP_TESTS = (
     "tests/observers/test_cgroup.py",
     "tests/targets/test_loopfs.py::test_a_disk_of_known_speed",
 )
+WITH_NFS = ("sh", "-c", 'modprobe -a nfsd nfs nfsv3 nfsv4 veth loop && exec "$@"', "sh")
 IN_GUEST = {
     "tests of the groups": (*PYTEST, *GROUP_TESTS),
     "bonds and routes over several ways": (*PYTEST, "tests/observers/test_link_groups.py"),
     "zerocopy over a network card": (*PYTEST, "tests/engine/test_card.py"),
     "audit": (*ASSAY, "selftest", "--audit", "--gate", "--progress", "none"),
+    "the kernel's NFS server": (*WITH_NFS, *PYTEST, "tests/targets/test_nfs_kernel.py"),
+    "a tape drive": ("bash", "benchmarks/guest_tape.sh", *PYTEST, "tests/targets/test_tape_drive.py"),
+    "rules of tapes": (
+        *("bash", "benchmarks/guest_tape.sh", *ASSAY),
+        *("selftest", "--audit", "--gate", "--progress", "none", "--rules", "D11,L22,L23"),
+    ),
 }
 GUEST_S = 6 * 3600.0
 
@@ -204,7 +211,7 @@ def in_guest(words: Sequence[str]) -> Run:
         status, output = guest.run(shlex.join(words), timeout_s=GUEST_S)
         STATE.mkdir(parents=True, exist_ok=True)
         (STATE / "guest.log").write_text(output, encoding="utf-8")
-        figures = output.strip().splitlines()[-1:] if words[2] == "pytest" else telling(output)
+        figures = output.strip().splitlines()[-1:] if "pytest" in words else telling(output)
         return status == 0, "no end" if status is None else f"exit {status}", figures
 
     return run

@@ -79,3 +79,11 @@ def test_a_bare_machine_is_told_what_it_lacks(tmp_path):
     health = verb.Health(host="local", abilities=(here, gone), gaps=(), orphans=(), cleaned=())
     assert f"\nMissing: 1 of 2 ({gone.name})." in verb.text(health)
     assert "\nAll 1 are here.\n" in verb.text(replace(health, abilities=(here,)))
+
+
+def test_a_tape_drive_is_told_with_what_its_target_asks_for():
+    here = verb.Ability(name="root", allowed=True, serves="mounts")
+    drives = (verb.TapeDrive(path="/dev/nst0", model="IET VIRTUAL-TAPE", serial="beaf11"),)
+    health = verb.Health(host="local", abilities=(here,), gaps=(), orphans=(), cleaned=(), tapes=drives)
+    assert "tape /dev/nst0  IET VIRTUAL-TAPE, serial beaf11" in verb.text(health)
+    assert "tape" not in verb.text(replace(health, tapes=()))

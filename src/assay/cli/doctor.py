@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from assay import catalogue
 from assay.catalogue import Host
 from assay.hosts.local import Local
-from assay.machine import cgroups, external_commands, line, nfs_clients
+from assay.machine import cgroups, external_commands, line, nfs_clients, tape
 from assay.machine.filesystems import FILESYSTEMS
 from assay.machine.mounted import AUTO
 from assay.plain import to_plain
@@ -24,13 +24,15 @@ SERVER_TOOLS = {
     "sshd": "target sftp_openssh",
     "sshfs": "target sftp_openssh",
     "ganesha.nfsd": "target nfs_ganesha",
-    "rpcbind": "target nfs_ganesha",
+    "rpcbind": "targets nfs_ganesha and nfs_kernel",
+    "rpc.mountd": "target nfs_kernel",
     "smbd": "target smb_samba",
     "apache2": "target webdav",
     "rclone": "targets smb_samba and webdav",
     "qemu-storage-daemon": "targets iscsi and nbd",
     "nbdfuse": "targets crash_disk, iscsi and nbd",
     "tgtd": "target iscsi",
+    "mt": "target tape",
     "mfsmaster": "target moosefs",
     "glusterd": "target gluster",
     "zpool": "target zfs",
@@ -74,6 +76,15 @@ class MissingObserver:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TapeDrive:
+    """A tape drive, as the target `tape` asks for it."""
+
+    path: str
+    model: str
+    serial: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Health:
     """All findings of the doctor."""
 
@@ -82,6 +93,7 @@ class Health:
     gaps: tuple[MissingObserver, ...]
     orphans: tuple[Orphan, ...]
     cleaned: tuple[Cleaned, ...]
+    tapes: tuple[TapeDrive, ...] = ()
     elsewhere: tuple[Orphan, ...] = ()
     """What killed runs perhaps left on other hosts, which only their experiment file can name."""
 
@@ -99,6 +111,10 @@ def doctor(json_to: str | None, fix: bool) -> int:
         gaps=missing,
         orphans=orphans,
         cleaned=cleaned,
+        tapes=tuple(
+            TapeDrive(path=f"/dev/n{drive}", model=tape.model(host, drive), serial=tape.serial(host, drive))
+            for drive in tape.drives(host)
+        ),
         elsewhere=ledger.elsewhere(host),
     )
     deliver(json_to, "doctor", lambda: to_plain(health), lambda: text(health))
@@ -205,7 +221,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Host], str | None]], ...] = (
     ("memory limit", "knob `memory`", _memory),
     ("fuse", "mounts of targets with a server", _fuse),
     ("tun", "emulated paths, [paths.NAME]", _tun),
-    ("NFS client", "targets nfs_ganesha and nfs_existing", _nfs_client),
+    ("NFS client", "targets nfs_ganesha, nfs_kernel and nfs_existing", _nfs_client),
     ("pressure", "stall time of CPU, memory and disk", _pressure),
     ("perf counters", "CPU cost per operation of the engine", _counters),
 )
@@ -222,6 +238,7 @@ def text(health: Health) -> str:
         "",
         _missing_line(health.abilities),
         "",
+        *_tape_lines(health.tapes),
         *_gap_lines(health.gaps),
         "",
         *_orphan_lines(health),
@@ -236,6 +253,11 @@ def _missing_line(found: Sequence[Ability]) -> str:
     if not names:
         return f"All {len(found)} are here."
     return f"Missing: {len(names)} of {len(found)} ({', '.join(names)}). Install only what your experiment uses."
+
+
+def _tape_lines(drives: Sequence[TapeDrive]) -> list[str]:
+    """Return the drives with what the target `tape` needs; nothing without a drive."""
+    return [*(f"tape {one.path}  {one.model}, serial {one.serial or 'unknown'}" for one in drives), *([""] if drives else [])]
 
 
 def _gap_lines(missing: tuple[MissingObserver, ...]) -> list[str]:

@@ -60,6 +60,8 @@ PACKAGES = {
     "dd": "coreutils",
     "fio": "fio",
     "ganesha.nfsd": "nfs-ganesha-vfs",
+    **dict.fromkeys(("rpc.mountd", "rpc.nfsd", "exportfs"), "nfs-kernel-server"),
+    "mt": "mt-st",
     "rpcbind": "rpcbind",
     "qemu-storage-daemon": "qemu-system-common",
     "nbdfuse": "libnbd-bin",

@@ -136,6 +136,8 @@ class Place:
 
     Of a block device that is in memory itself its name at the end: `zram0`, `tmpfs below loop0`.
     """
+    tape: str | None = None
+    """The tape drive that it is, as the kernel names it: `st0`."""
 
     @property
     def memory(self) -> str | None:
@@ -190,5 +192,7 @@ class Subject:
     """The addresses of the target's server that clients on this host use."""
     line: int | None = None
     """The process of the line between load and server."""
+    tapes: tuple[str, ...] = ()
+    """Tape drives that the load uses (`st0`)."""
     notebook: str | None = None
     """Where this host keeps the notebook: who watches it there works for the lab."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.catalogue import ComparisonCase, Runs, TrialCase, find, names
-from assay.evidence import served
+from assay.evidence import served, tapes
 from assay.records import Action, Claim, Direction, Durability, Tier
 
 WITHOUT_STORAGE = ("net", "null")
@@ -49,6 +49,17 @@ def kept_only(case: TrialCase) -> str | None:
         return why
     unclaimed = case.direction is Direction.METADATA and case.claim.durability is not Durability.STABLE_MEDIA
     return "no claim that these objects are on stable media" if unclaimed else None
+
+
+def in_memory_first(case: TrialCase) -> str | None:
+    """Whatever passes a page cache and a block device: a tape has neither, and D11 judges what its drive holds back."""
+    return "written to a tape, which has no page cache" if tapes.takes(case.run, case.phase, case.observations) else None
+
+
+def on_tape(case: TrialCase) -> str | None:
+    """Data that a tape drive took or gave."""
+    moved = tapes.takes(case.run, case.phase, case.observations, case.direction) if case.direction else None
+    return None if moved else "no data on a tape"
 
 
 def servers_only(case: TrialCase) -> str | None:

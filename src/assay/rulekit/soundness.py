@@ -107,10 +107,10 @@ ROWS: tuple[SoundnessRow, ...] = (
         part="durability",
         value=Durability.STABLE_MEDIA,
         work=Work.WRITE,
-        evidence=("L9.flush", "page_cache.dirty_bytes"),
+        evidence=("L9.flush", "page_cache.dirty_bytes", "tape.block_number"),
         least=1,
-        rules=("D01", "D02"),
-        words="a flush at the lowest visible device, and no dirty data at the end or the drain charged",
+        rules=("D01", "D02", "D11"),
+        words="a flush at the lowest visible device, and no dirty data at the end or the drain charged; on a tape a mark",
     ),
     SoundnessRow(
         part="durability",

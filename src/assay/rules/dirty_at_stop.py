@@ -23,7 +23,7 @@ from assay.evidence import ladder, served
 from assay.measures import Figure, in_bytes
 from assay.measures.figures import is_clean
 from assay.records import Bound, Direction, Durability, Finding, Meaning, Scope, Severity, Span, State, Tier
-from assay.rulekit.applicability import kept_only
+from assay.rulekit.applicability import in_memory_first, kept_only
 from assay.rulekit.findings import Figures, found, in_words, knob, rate_of
 from assay.units import Unit
 
@@ -197,7 +197,7 @@ RULE = Rule(
     part="durability",
     short="dirty when the clock stopped",
     meaning=Meaning.DIRTY,
-    applies=kept_only,
+    applies=lambda case: kept_only(case) or in_memory_first(case),
     check=check,
     about=About.ALL_HOSTS,
     reads=("L0.write", "page_cache.dirty_bytes", "page_cache.writeback_bytes"),

@@ -16,7 +16,7 @@ import math
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.records import Direction, Finding, Meaning, Rung, Scope, Severity, Span, State
-from assay.rulekit.applicability import changes_only
+from assay.rulekit.applicability import changes_only, in_memory_first
 from assay.rulekit.findings import Figures, found
 
 FEW = 9.5
@@ -114,7 +114,7 @@ RULE = Rule(
     short="not flushed",
     meaning=Meaning.NOT_FLUSHED,
     needs=("L9.flush",),
-    applies=changes_only,
+    applies=lambda case: changes_only(case) or in_memory_first(case),
     check=check,
     about=About.TARGET_HOST,
     reads=("L9.flush", "L8.flush", "tracepoints.own_flushes"),

@@ -16,7 +16,7 @@ from assay.experiment.read import Control
 from assay.hosts.local import Local
 from assay.laboratory.campaign import Campaign, conduct
 from assay.laboratory.results import current
-from assay.machine import cgroups, group_mounts, server
+from assay.machine import cgroups, group_mounts, server, tape
 from assay.machine.stack import rotates, stack
 from assay.notebook.store import Store
 from assay.records import Experiment, Finding, Judged, Outcome, Results, Scope, Severity, State, Value
@@ -83,6 +83,12 @@ def _way_out(host: Host) -> str | None:
     return None if out else "needs a route over a network interface with a device"
 
 
+def _virtual_tape(host: Host) -> str | None:
+    """The drive that tgtd makes of an image, which the controls may overwrite; nobody's cartridge is in it."""
+    is_virtual = tape.serial(host, "st0") == "beaf11" and "VIRTUAL-TAPE" in tape.model(host, "st0")
+    return None if is_virtual else "needs the virtual tape drive of the guest (make long)"
+
+
 def _clock_sources(host: Host) -> str | None:
     """Some CPUs offer the kernel no other clock than the one that it uses."""
     listed = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
@@ -118,6 +124,7 @@ NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "rotating": _rotating,
     "way out": _way_out,
     "cachestat": _cachestat,
+    "virtual tape": _virtual_tape,
 }
 """What a control may need of a machine: why it is not there, or None."""
 

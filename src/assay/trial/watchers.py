@@ -80,6 +80,7 @@ def _subject(bench: Bench, job: Job, station: Station) -> Subject:
         backing_files=place.backing_files,
         directory=place.directory,
         devices=place.devices,
+        tapes=(place.tape,) if place.tape else (),
         box=bench.place.box if station is bench.fleet.target else None,
         cgroups=bench.cgroups.get(station.name, ()),
         endpoints=tuple(job.endpoints[client].address for client in clients),

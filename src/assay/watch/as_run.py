@@ -250,6 +250,7 @@ def used_places(watched: Watched) -> tuple[Place, ...]:
     All where that is not known, and where a server stands at one of them.
     """
     used = [place for one in watched.files if (place := place_of(watched, one.path)) is not None]
+    used += [place for place in watched.places if place.tape]  # an argument names it: no other file is there
     doubtful = watched.files_missing is not None or any(place.server is not None for place in watched.places)
     return watched.places if doubtful or not used else tuple(place for place in watched.places if place in used)
 
@@ -282,7 +283,8 @@ def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Obser
     if watched.files_missing is not None:
         missing.setdefault("page_cache.dirty_bytes", watched.files_missing)
     facts = tuple(one for one in seen.facts if not one.key.startswith(SAMPLE))
-    ours = {f"device:{device}" for place in used_places(watched) for device in place.devices}
+    devices = (device for place in used_places(watched) for device in (*place.devices, *filter(None, (place.tape,))))
+    ours = {f"device:{device}" for device in devices}
     return replace(
         seen,
         readings=tuple(one for one in readings if one.rung not in DEVICES or one.subject in ours),

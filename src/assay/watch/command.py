@@ -134,6 +134,7 @@ def _subject(stage: Preparation) -> Subject:
         backing_files=tuple(dict.fromkeys(image for place in stage.places for image in place.backing_files)),
         directory=stage.directory,
         devices=tuple(dict.fromkeys(device for place in stage.places for device in place.devices)),
+        tapes=tuple(place.tape for place in stage.places if place.tape),
         server=stage.ask.server.on(stage.host.name) if stage.ask.server else (),
         reaches=stage.ask.server.addresses if stage.ask.server else (),
     )

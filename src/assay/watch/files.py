@@ -15,6 +15,7 @@ from assay.catalogue import CacheStat, Host
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass
+from assay.machine import tape
 from assay.machine.stack import Mount, backing_file, device_stack, memory_device, mount_of, stack, writing_mount
 from assay.records import IN_MEMORY, EndpointKind, OpenedFile, Place, Series, Server, TreeAccount, Watched
 from assay.watch.reports import PHASE
@@ -274,22 +275,28 @@ def places(host: Host, paths: Iterable[str], server: Server | None = None) -> tu
     found: dict[tuple[bool, int], Place] = {}
     for path in paths:
         with contextlib.suppress(EvidenceError, OSError, ValueError):
-            if Path(path).is_char_device():  # /dev/null and terminals hold no data
+            is_character = Path(path).is_char_device()
+            drive = tape.node(host.real_path(path)) if is_character else None
+            if is_character and drive is None:  # /dev/null and terminals hold no data
                 continue
             where = _where(path)
             if where not in found:
-                found[where] = _place(host, path)
+                found[where] = _place(host, path) if drive is None else _tape(host, path, drive.drive)
     first, *others = found.values() or (None,)
     return () if first is None else (dataclasses.replace(first, server=server), *filter(None, others))
 
 
+def _tape(host: Host, path: str, drive: str) -> Place:
+    return Place(target=TARGET, host=host.name, kind=EndpointKind.DEVICE, address=host.real_path(path), tape=drive)
+
+
 def _where(path: str) -> tuple[bool, int]:
-    """What tells the file system of a path (or of the directory that it is to be made in), or a block device, from others."""
+    """What tells the file system of a path (or of the directory that it is to be made in), or a device, from others."""
     try:
         status = Path(path).stat()
     except FileNotFoundError:
         return False, Path(path).parent.stat().st_dev
-    device = stat.S_ISBLK(status.st_mode)
+    device = stat.S_ISBLK(status.st_mode) or stat.S_ISCHR(status.st_mode)
     return device, status.st_rdev if device else status.st_dev
 
 

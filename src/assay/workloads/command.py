@@ -2,8 +2,8 @@
 
 In `argv`, `env` and `data_files`, {directory}, {client}, {clients}, {seed} and {variables.NAME} are replaced by their values;
 write a literal brace twice. A target that offers a socket has {server.address}, {server.host} and {server.port} instead of
-{directory}, a directory server {url}, {base}, {bind_dn}, {password_file} and {ca_file}. Every client runs the command once, all
-started at the same time.
+{directory}, a directory server {url}, {base}, {bind_dn}, {password_file} and {ca_file}, a tape {device}. Every client runs the
+command once, all started at the same time.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ OF_KIND = {
     EndpointKind.DIRECTORY: ("directory",),
     EndpointKind.SOCKET: ("server.address", "server.host", "server.port"),
     EndpointKind.URL: ("url", "base", "bind_dn", "password_file", "ca_file"),
+    EndpointKind.DEVICE: ("device",),
 }
 """Placeholders of what a target offers."""
-OFFERS = {EndpointKind.SOCKET: "a socket", EndpointKind.URL: "a URL"}
+OFFERS = {EndpointKind.SOCKET: "a socket", EndpointKind.URL: "a URL", EndpointKind.DEVICE: "a tape drive"}
 EVERY_KIND = tuple(name for names in OF_KIND.values() for name in names)
 ANYWHERE = "/"
 """The working directory of a command that uses no directory of the target; the endpoint of an order that only asks for phases."""
@@ -144,6 +145,8 @@ def _of_endpoint(endpoint: Endpoint) -> dict[str, str]:
     if endpoint.kind is EndpointKind.URL:
         own = {name: str(endpoint.details.get(name) or "") for name in OF_KIND[EndpointKind.URL]}
         return {**values, **own, "url": endpoint.address}
+    if endpoint.kind is EndpointKind.DEVICE:
+        return {**values, "device": endpoint.address}
     if endpoint.kind is not EndpointKind.SOCKET:
         return {**values, "directory": endpoint.address}
     host, port = split(endpoint.address)
@@ -261,7 +264,7 @@ WORKLOAD = Workload(
         Knob(name="variables.*", kind=KnobKind.TEXT, help="free values for {variables.NAME}; each can be a factor"),
         *PLACEMENT,
     ),
-    accepts=(EndpointKind.DIRECTORY, EndpointKind.SOCKET, EndpointKind.URL),
+    accepts=(EndpointKind.DIRECTORY, EndpointKind.SOCKET, EndpointKind.URL, EndpointKind.DEVICE),
     operations=operations,
     lacks=lacks,
     phases=phases,

@@ -1,0 +1,148 @@
+"""A tape drive of this host, with a cartridge that is blank, labelled by Assay, or given up with `erase`.
+
+The drive is named twice, by its node and by its serial number (`assay doctor` prints both), so that no other one is written.
+Assay writes a label of one record and a mark at the beginning of the tape; each trial begins after that mark.
+Data that an earlier trial wrote are overwritten. The cartridge keeps label and data.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from assay.catalogue import Host, Knob, KnobKind, Setting, Target
+from assay.errors import UsageError, refuse
+from assay.machine import external_commands, tape
+from assay.machine.tape import NO_MEDIUM, WRITE_PROTECTED
+from assay.records import Endpoint, EndpointKind, Place
+from assay.settings.knobs import switch
+
+LABEL = "ASSAY-TAPE 1\n"
+"""How the first record of a cartridge of ours begins."""
+LABEL_BYTES, MOST_BYTES = 512, 1 << 20
+"""The record of the label, and the longest first record that is read of a foreign cartridge."""
+PATIENCE_S = 600.0
+"""How long a drive may take to rewind and to find the first mark."""
+BUSY_S, STEP_S = 60.0, 0.5
+BUSY = "busy"
+"""In the words of mt for EBUSY: one program at a time has a drive."""
+GUESS_S = 120.0
+
+
+def check(host: Host, setting: Setting) -> tuple[str, ...]:
+    """Return what is wrong with the drive, its serial number or its cartridge; moves no tape."""
+    if found := lacks(host, setting.knobs):
+        return found
+    path = str(setting.knobs["path"])
+    node = tape.node(host.real_path(path))
+    if node is None:
+        return (f"{path} is no tape drive. Correct `path` (for example /dev/nst0).",)
+    if node.rewinds:
+        return (f"{path} rewinds when it is closed, and the next write overwrites the data. Use /dev/n{node.drive}.",)
+    if node.drive not in tape.drives(host):
+        return (f"{path}: no drive {node.drive} on {host.name}. {_known(host)}",)
+    serial = tape.serial(host, node.drive)
+    if serial != setting.knobs["serial"]:
+        return (f"found serial {setting.knobs['serial']!r}; expected that of {node.drive}. {_known(host)}",)
+    return _cartridge(host, node.drive)
+
+
+def lacks(host: Host, _knobs: object) -> tuple[str, ...]:
+    """Return what this host lacks for any drive."""
+    if not tape.drives(host):
+        return (f"{tape.CLASS}: no tape drive. Load the kernel module st (the guest of `make long` has it), or connect a drive.",)
+    if not host.is_root():
+        return ("a tape drive needs root. Run as root.",)
+    return external_commands.missing(host, (tape.MT, "dd"))
+
+
+def _known(host: Host) -> str:
+    return "; ".join(f"{drive}: {tape.model(host, drive)}, serial {tape.serial(host, drive)}" for drive in tape.drives(host))
+
+
+def _cartridge(host: Host, drive: str) -> tuple[str, ...]:
+    text = tape.status_text(host, drive)
+    if not isinstance(text, str):
+        return (f"{drive} does not tell its status ({text['error']}). It may be in use, or without a cartridge.",)
+    found = tape.status(text)
+    bits = found.bits if found else ()
+    if NO_MEDIUM in bits:
+        return (f"{drive} has no cartridge. Insert one.",)
+    if WRITE_PROTECTED in bits:
+        return (f"the cartridge in {drive} is write-protected. Move its switch, or use another one.",)
+    return ()
+
+
+def prepare(host: Host, setting: Setting) -> Place:
+    """Label the cartridge and stand after the label. Raises UsageError for a foreign cartridge without `erase`, TrialError."""
+    _await_close(host, str(setting.knobs["path"]))
+    refuse(check(host, setting))
+    path = host.real_path(str(setting.knobs["path"]))
+    node = tape.node(path)
+    assert node is not None
+    host.run([tape.MT, "-f", path, "rewind"], timeout_s=PATIENCE_S)
+    owner = first_record(host, path)
+    if not owner.startswith(LABEL):
+        if owner and not setting.knobs["erase"]:
+            host.run([tape.MT, "-f", path, "rewind"], timeout_s=PATIENCE_S)
+            raise UsageError(
+                f"the cartridge in {node.drive} holds other data. Insert a blank one, or set erase = true to lose them."
+            )
+        host.run([tape.MT, "-f", path, "setblk", "0"], timeout_s=PATIENCE_S)
+        host.run([tape.MT, "-f", path, "rewind"], timeout_s=PATIENCE_S)
+        argv = ["dd", f"of={path}", f"bs={LABEL_BYTES}", "conv=sync", "status=none"]
+        host.run(argv, input_text=LABEL, timeout_s=PATIENCE_S)
+    host.run([tape.MT, "-f", path, "rewind"], timeout_s=PATIENCE_S)
+    host.run([tape.MT, "-f", path, "fsf", "1"], timeout_s=PATIENCE_S)
+    return Place(target=setting.name, host=host.name, kind=EndpointKind.DEVICE, address=path, tape=node.drive)
+
+
+def _await_close(host: Host, path: str) -> None:
+    """Wait a while for a program that still holds the drive open, such as one that the trial before left."""
+    node, deadline = tape.node(host.real_path(path)), time.monotonic() + BUSY_S
+    while node and isinstance(text := tape.status_text(host, node.drive), Mapping) and BUSY in text["error"]:
+        if time.monotonic() > deadline:
+            return
+        time.sleep(STEP_S)
+
+
+def first_record(host: Host, path: str) -> str:
+    """Return the record at the beginning of a tape; empty where the tape is blank, or begins with a mark."""
+    argv = ["dd", f"if={path}", f"bs={MOST_BYTES}", "count=1", "status=none"]
+    return host.run(argv, check=False, timeout_s=PATIENCE_S).stdout
+
+
+def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
+    """Return the drive, its serial number, and the settings that decide its speed."""
+    drive = str(place.tape)
+    settings = []
+    for name in ("options", "default_compression", "default_blksize"):
+        try:
+            settings.append((f"tape.{name}", host.read(f"{tape.CLASS}/{drive}/{name}").strip()))
+        except OSError:
+            continue
+    return (("tape.model", tape.model(host, drive)), ("tape.serial", tape.serial(host, drive) or "unknown"), *settings)
+
+
+def teardown(host: Host, _setting: Setting, place: Place) -> None:
+    """Rewind; the cartridge keeps label and data."""
+    host.run([tape.MT, "-f", place.address, "rewind"], check=False, timeout_s=PATIENCE_S)
+
+
+TARGET = Target(
+    name="tape",
+    knobs=(
+        Knob(name="path", kind=KnobKind.PATH, required=True, help="node of the drive that does not rewind (/dev/nst0)"),
+        Knob(name="serial", kind=KnobKind.TEXT, required=True, help="serial number of the drive, as `assay doctor` prints it"),
+        switch("erase", "whether a cartridge that holds other data may be overwritten"),
+    ),
+    endpoint=EndpointKind.DEVICE,
+    check=check,
+    lacks=lacks,
+    prepare=prepare,
+    attach=lambda host, setting, place, client: Endpoint(kind=EndpointKind.DEVICE, address=place.address),
+    drop_caches=lambda host, place: None,  # a tape has no cache of the kernel
+    facts=facts,
+    teardown=teardown,
+    seconds=lambda knobs: (0.0, GUESS_S),
+)

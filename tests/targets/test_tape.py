@@ -1,0 +1,114 @@
+"""The plug `tape`: which drive and cartridge it takes, and which it refuses, on recorded drives; the guest runs it for real."""
+
+import pytest
+
+from assay import catalogue
+from assay.catalogue import Completed, Order
+from assay.errors import UsageError
+from assay.hosts.local import Local
+from assay.machine import tape
+from assay.records import Endpoint, EndpointKind
+from assay.targets.tape import LABEL
+from stage.rows import each
+from stage.targets_host import given
+
+TARGET = catalogue.find("targets", "tape")
+READY = "File number=0, block number=0, partition=0.\nGeneral status bits on (41010000):\n BOT ONLINE IM_REP_EN\n"
+FOREIGN = "TAR of somebody"
+
+
+class Drives(Local):
+    """A machine with the drive st0 of serial number beaf11, and a cartridge with this first record."""
+
+    def __init__(self, root, *, first="", status=READY):
+        super().__init__("m", root=root)
+        drive = root / "sys/class/scsi_tape/st0"
+        (drive / "device").mkdir(parents=True)
+        (drive / "device/vpd_pg80").write_bytes(b"\x01\x80\x00\x24" + b"beaf11".rjust(36))
+        (drive / "device/vendor").write_text("IET     \n")
+        (drive / "device/model").write_text("VIRTUAL-TAPE    \n")
+        self.first, self.status, self.ran = first, status, []
+
+    def is_root(self):
+        return True
+
+    def real_path(self, path):
+        return "/dev/nst0" if path == "/dev/tape/by-id/scsi-beaf11-nst" else path
+
+    def run(self, argv, **_more):
+        self.ran.append(" ".join(argv))
+        if argv[-1] == "status":
+            fails = isinstance(self.status, Completed)
+            return self.status if fails else Completed(argv=(), status=0, stdout=self.status, stderr="", wall_ns=1)
+        reads = argv[0] == "dd" and f"if={argv[1].removeprefix('if=')}" == argv[1]
+        return Completed(argv=(), status=0, stdout=self.first if reads else "/bin/x", stderr="", wall_ns=1)
+
+
+def asked(path="/dev/nst0", serial="beaf11", **more):
+    return given(TARGET, None, "/scratch", path=path, serial=serial, **more)
+
+
+def test_a_drive_is_taken_by_node_and_serial_number(tmp_path):
+    host = Drives(tmp_path, first=LABEL)
+    assert TARGET.check(host, asked()) == ()
+    assert not [one for one in host.ran if one.startswith("mt") and "status" not in one], "a check moves no tape"
+    place = TARGET.prepare(host, asked(path="/dev/tape/by-id/scsi-beaf11-nst"))
+    assert (place.tape, place.kind, place.address) == ("st0", EndpointKind.DEVICE, "/dev/nst0")
+    assert host.ran[-1] == "mt -f /dev/nst0 fsf 1", "it stands after the label"
+    assert not any("of=" in one for one in host.ran), "our own label is not written again"
+    assert dict(TARGET.facts(host, place))["tape.serial"] == "beaf11"
+
+
+@each(
+    "knobs status words",
+    ({"path": "/dev/st0"}, READY, "Use /dev/nst0"),
+    ({"path": "/dev/sda"}, READY, "no tape drive"),
+    ({"path": "/dev/nst1"}, READY, "no drive st1"),
+    ({"serial": "other"}, READY, "st0: IET VIRTUAL-TAPE, serial beaf11"),
+    ({}, READY.replace("BOT", "BOT WR_PROT"), "write-protected"),
+    ({}, READY.replace("BOT ONLINE", "DR_OPEN"), "no cartridge"),
+    ({}, Completed(argv=(), status=1, stdout="", stderr="/dev/nst0: Device or resource busy\n", wall_ns=1), "in use"),
+)
+def test_what_is_refused_before_anything_is_moved(tmp_path, knobs, status, words):
+    host = Drives(tmp_path, status=status)
+    found = TARGET.check(host, asked(**knobs))
+    assert len(found) == 1
+    assert words in found[0]
+    assert not any("rewind" in one for one in host.ran)
+
+
+@each("first erase written", ("", False, True), (FOREIGN, True, True), (LABEL, True, False))
+def test_a_blank_or_given_up_cartridge_is_labelled_once(tmp_path, first, erase, written):
+    host = Drives(tmp_path, first=first)
+    TARGET.prepare(host, asked(erase=erase))
+    assert any("of=/dev/nst0" in one for one in host.ran) is written
+
+
+def test_a_foreign_cartridge_is_rewound_and_refused(tmp_path):
+    host = Drives(tmp_path, first=FOREIGN)
+    with pytest.raises(UsageError, match="erase = true"):
+        TARGET.prepare(host, asked())
+    assert host.ran[-1] == "mt -f /dev/nst0 rewind"
+    assert not any("of=" in one for one in host.ran)
+
+
+def test_a_kernel_without_drives_is_told_in_one_line(tmp_path):
+    found = TARGET.check(Local("m", root=tmp_path), asked())
+    assert len(found) == 1
+    assert "module st (the guest of `make long` has it)" in found[0]
+
+
+@each("data serial", (b"\x01\x80\x00\x00", None), (b"\x01\x80\x00\x04  \x00A", "A"))
+def test_serial_numbers_are_read_as_the_drive_pads_them(tmp_path, data, serial):
+    host = Drives(tmp_path)
+    (tmp_path / "sys/class/scsi_tape/st0/device/vpd_pg80").write_bytes(data)
+    assert tape.serial(host, "st0") == serial
+
+
+def test_a_command_is_given_the_device():
+    workload = catalogue.find("workloads", "command")
+    knobs = catalogue.resolved(workload.knobs, {"argv": ("dd", "of={device}")})
+    end = Endpoint(kind=EndpointKind.DEVICE, address="/dev/nst0")
+    (phase,) = workload.phases(Order(workload="w", knobs=knobs, endpoints=(end,), seed=1))
+    assert phase.settings[0]["argv"] == ["dd", "of=/dev/nst0"]
+    assert phase.settings[0]["directory"] == "/"
