@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import sources
+from assay.evidence import sources, tapes
 from assay.records import Direction, Finding, Meaning, Outcome, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.rulekit.soundness import SoundnessRow, rows_for
@@ -68,22 +68,28 @@ def check(case: TrialCase) -> Finding:
     )
 
 
+def asked(case: TrialCase, row: SoundnessRow) -> tuple[str, ...]:
+    """The evidence that a row asks for: of a tape only where the load has one."""
+    has_tape = bool(tapes.drives(case.run))
+    return tuple(key for key in row.evidence if has_tape or not key.startswith(f"{tapes.LAYER}."))
+
+
 def absent(case: TrialCase, row: SoundnessRow) -> tuple[str, ...]:
     """The evidence of a row that is not there."""
-    return tuple(key for key in row.evidence if not sources.has(case.phase, case.observations, key))
+    return tuple(key for key in asked(case, row) if not sources.has(case.phase, case.observations, key))
 
 
 def lacks(case: TrialCase, row: SoundnessRow) -> bool:
     """Whether fewer kinds of evidence are there than the row asks for."""
-    return len(row.evidence) - len(absent(case, row)) < row.least
+    return len(asked(case, row)) - len(absent(case, row)) < row.least
 
 
 def in_words(case: TrialCase, row: SoundnessRow) -> str:
     """What is claimed, what it needs, what is not there and why."""
-    missing = absent(case, row)
+    missing, wanted = absent(case, row), asked(case, row)
     reasons = dict.fromkeys(filter(None, map(case.observations.why_missing, missing)))
     why = f" ({'; '.join(reasons)})" if reasons else ""
-    needed = f"{row.least} of {', '.join(row.evidence)}" if row.least < len(row.evidence) else " and ".join(row.evidence)
+    needed = f"{row.least} of {', '.join(wanted)}" if row.least < len(wanted) else " and ".join(wanted)
     return f"{row.part} = {row.value} needs {needed}; missing: {', '.join(missing)}{why}."
 
 
