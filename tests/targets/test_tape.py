@@ -15,19 +15,22 @@ from stage.targets_host import given
 TARGET = catalogue.find("targets", "tape")
 READY = "File number=0, block number=0, partition=0.\nGeneral status bits on (41010000):\n BOT ONLINE IM_REP_EN\n"
 FOREIGN = "TAR of somebody"
+BLANK = READY.replace("BOT", "EOD")
+AT_MARK = READY.replace("BOT", "EOF").replace("number=0", "number=1", 1)
+"""What mt says after a read that gave nothing: of a blank tape, of one that begins with a mark."""
 
 
 class Drives(Local):
     """A machine with the drive st0 of serial number beaf11, and a cartridge with this first record."""
 
-    def __init__(self, root, *, first="", status=READY):
+    def __init__(self, root, *, first="", status=READY, after=BLANK):
         super().__init__("m", root=root)
         drive = root / "sys/class/scsi_tape/st0"
         (drive / "device").mkdir(parents=True)
         (drive / "device/vpd_pg80").write_bytes(b"\x01\x80\x00\x24" + b"beaf11".rjust(36))
         (drive / "device/vendor").write_text("IET     \n")
         (drive / "device/model").write_text("VIRTUAL-TAPE    \n")
-        self.first, self.status, self.ran = first, status, []
+        self.first, self.status, self.after, self.ran = first, status, after, []
 
     def is_root(self):
         return True
@@ -41,6 +44,7 @@ class Drives(Local):
             fails = isinstance(self.status, Completed)
             return self.status if fails else Completed(argv=(), status=0, stdout=self.status, stderr="", wall_ns=1)
         reads = argv[0] == "dd" and f"if={argv[1].removeprefix('if=')}" == argv[1]
+        self.status = self.after if reads else self.status
         return Completed(argv=(), status=0, stdout=self.first if reads else "/bin/x", stderr="", wall_ns=1)
 
 
@@ -84,8 +88,16 @@ def test_a_blank_or_given_up_cartridge_is_labelled_once(tmp_path, first, erase, 
     assert any("of=/dev/nst0" in one for one in host.ran) is written
 
 
-def test_a_foreign_cartridge_is_rewound_and_refused(tmp_path):
-    host = Drives(tmp_path, first=FOREIGN)
+@each(
+    "first after",
+    (FOREIGN, READY),
+    ("", AT_MARK),
+    ("", READY),
+    ("", Completed(argv=(), status=1, stdout="", stderr="", wall_ns=1)),
+)
+def test_a_foreign_cartridge_is_rewound_and_refused(tmp_path, first, after):
+    """Also one that begins with a mark, whose first record is too long to be read, or that answers nothing."""
+    host = Drives(tmp_path, first=first, after=after)
     with pytest.raises(UsageError, match="erase = true"):
         TARGET.prepare(host, asked())
     assert host.ran[-1] == "mt -f /dev/nst0 rewind"

@@ -24,7 +24,7 @@ _NUMBER = {name: re.compile(rf"\b{name} number ?= ?(-?\d+)", re.IGNORECASE) for 
 _BITS = re.compile(r"General status bits on \([0-9a-f]+\):\n((?: \S+)*)")
 HEADER_LETTERS = 4
 """Of a page of vital product data (SPC): peripheral, page code and length, before its text."""
-WRITE_PROTECTED, START, NO_MEDIUM = "WR_PROT", "BOT", "DR_OPEN"
+WRITE_PROTECTED, START, NO_MEDIUM, END_OF_DATA = "WR_PROT", "BOT", "DR_OPEN", "EOD"
 """Words of mt(1) for the status of a drive."""
 
 

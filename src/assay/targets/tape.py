@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import UsageError, refuse
 from assay.machine import external_commands, tape
-from assay.machine.tape import NO_MEDIUM, WRITE_PROTECTED
+from assay.machine.tape import END_OF_DATA, NO_MEDIUM, WRITE_PROTECTED
 from assay.records import Endpoint, EndpointKind, Place
 from assay.settings.knobs import switch
 
@@ -83,11 +83,10 @@ def prepare(host: Host, setting: Setting) -> Place:
     host.run([tape.MT, "-f", path, "rewind"], timeout_s=PATIENCE_S)
     owner = first_record(host, path)
     if not owner.startswith(LABEL):
-        if owner and not setting.knobs["erase"]:
+        if not setting.knobs["erase"] and (owner or not is_at_end_of_data(host, node.drive)):
             host.run([tape.MT, "-f", path, "rewind"], timeout_s=PATIENCE_S)
-            raise UsageError(
-                f"the cartridge in {node.drive} holds other data. Insert a blank one, or set erase = true to lose them."
-            )
+            holds = "holds other data" if owner else "is not known to be blank: its first record cannot be read"
+            raise UsageError(f"the cartridge in {node.drive} {holds}. Insert a blank one, or set erase = true to lose its data.")
         host.run([tape.MT, "-f", path, "setblk", "0"], timeout_s=PATIENCE_S)
         host.run([tape.MT, "-f", path, "rewind"], timeout_s=PATIENCE_S)
         argv = ["dd", f"of={path}", f"bs={LABEL_BYTES}", "conv=sync", "status=none"]
@@ -106,8 +105,15 @@ def _await_close(host: Host, path: str) -> None:
         time.sleep(STEP_S)
 
 
+def is_at_end_of_data(host: Host, drive: str) -> bool:
+    """Return whether a read that gave nothing met the end of all data, as on a blank tape, and neither a mark nor an error."""
+    text = tape.status_text(host, drive)
+    found = tape.status(text) if isinstance(text, str) else None
+    return found is not None and found.file == 0 and END_OF_DATA in found.bits
+
+
 def first_record(host: Host, path: str) -> str:
-    """Return the record at the beginning of a tape; empty where the tape is blank, or begins with a mark."""
+    """Return the record at the beginning of a tape; empty where the tape is blank, begins with a mark, or cannot be read."""
     argv = ["dd", f"if={path}", f"bs={MOST_BYTES}", "count=1", "status=none"]
     return host.run(argv, check=False, timeout_s=PATIENCE_S).stdout
 
