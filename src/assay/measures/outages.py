@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from statistics import median
 
 from assay.frozen import dataclass
 from assay.measures.far_end import ARRIVES_AS
@@ -90,7 +89,9 @@ def rises(one: Series, start_ns: int) -> Iterator[float]:
     as long as elsewhere, up to the note.
     """
     steps = tuple(steps_of(one, start_ns))
-    usual_ns = median(step.length_ns for step in steps)
+    if not steps:
+        return
+    usual_ns = sorted(step.length_ns for step in steps)[len(steps) // 2]
     usual = [step for step in steps if step.length_ns <= STILL_TIMES * usual_ns]
     took_ns = sum(step.length_ns for step in usual) / max(1.0, sum(step.rise for step in usual))
     for step in steps:

@@ -18,6 +18,7 @@ def lines(phase: Phase, seen: Observations) -> Iterator[tuple[str, str]]:
 
     Nothing where too few looks were taken.
     """
+    seen = seen.on_all()
     load, server = (time_ladder.of_phase(phase, seen, group) for group in (time_ladder.LOAD, time_ladder.SERVER))
     if load is not None:
         busy = [f"{device} busy {measures.percent(share)}" for device, share in time_ladder.busy(phase, seen)]
