@@ -40,12 +40,13 @@ def test_the_way_is_asked_in_the_namespace_that_the_clients_are_in(tmp_path):
     from assay.machine import net_namespaces
     from assay.undo.ledger import Ledger
 
+    net = f"10.233.{os.getpid() % 256}"  # of no other test
     ledger = Ledger(tmp_path / "ledger")
     pid = net_namespaces.keep(HOST, ledger)
     try:
-        net_namespaces.configure(HOST, pid, "link add load0 type veth peer name other\naddress add 192.0.2.1/30 dev load0\n")
+        net_namespaces.configure(HOST, pid, f"link add load0 type veth peer name other\naddress add {net}.1/30 dev load0\n")
         net_namespaces.configure(HOST, pid, "link set other up\nlink set load0 up\n")
-        behind = Server(nodes=(ServerNode(address="192.0.2.2"),))
+        behind = Server(nodes=(ServerNode(address=f"{net}.2"),))
         told = dict(server.facts(HOST, behind, net_namespaces.file_of(pid)))
         assert told == {"server.route": "load0", "server.route_kind": "unknown"}, "no namespace has the address"
         assert dict(server.facts(HOST, behind)) != told
