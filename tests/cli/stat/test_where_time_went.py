@@ -9,7 +9,7 @@ import pytest
 
 from stage.stat_stage import root
 
-LENGTH_S = 1.5
+LENGTH_S = 2.5
 PROGRAM = """
 import fcntl, os, select, socket, subprocess, sys, threading, time
 spent = {"running": sum(map(int, open("/proc/self/schedstat").read().split()[:2])) / 1e9}  # until here, ready without a CPU too
