@@ -93,6 +93,148 @@ enum Way {
     Write,
 }
 
+/// Calls whose first argument is a file descriptor, of which the kind tells what the wait is for.
+const READS: &[i64] = &[
+    libc::SYS_read,
+    libc::SYS_pread64,
+    libc::SYS_readv,
+    libc::SYS_preadv,
+    libc::SYS_preadv2,
+];
+const WRITES: &[i64] = &[
+    libc::SYS_write,
+    libc::SYS_pwrite64,
+    libc::SYS_writev,
+    libc::SYS_pwritev,
+    libc::SYS_pwritev2,
+    libc::SYS_sendfile,
+    libc::SYS_copy_file_range,
+    libc::SYS_splice,
+    libc::SYS_tee,
+    libc::SYS_vmsplice,
+];
+/// Calls whose number alone tells.
+const OTHERS: &[(Kind, &[i64])] = &[
+    (
+        Kind::Flush,
+        &[
+            libc::SYS_fsync,
+            libc::SYS_fdatasync,
+            libc::SYS_sync_file_range,
+            libc::SYS_syncfs,
+            libc::SYS_sync,
+            libc::SYS_msync,
+        ],
+    ),
+    (
+        Kind::ReadSocket,
+        &[libc::SYS_recvfrom, libc::SYS_recvmsg, libc::SYS_recvmmsg],
+    ),
+    (
+        Kind::WriteSocket,
+        &[libc::SYS_sendto, libc::SYS_sendmsg, libc::SYS_sendmmsg],
+    ),
+    (Kind::Connect, &[libc::SYS_connect]),
+    (
+        Kind::Lock,
+        &[
+            libc::SYS_futex,
+            libc::SYS_flock,
+            libc::SYS_fcntl,
+            libc::SYS_semtimedop,
+            libc::SYS_semop,
+        ],
+    ),
+    (
+        Kind::Events,
+        &[
+            libc::SYS_ppoll,
+            libc::SYS_pselect6,
+            libc::SYS_epoll_pwait,
+            libc::SYS_epoll_pwait2,
+            libc::SYS_accept,
+            libc::SYS_accept4,
+        ],
+    ),
+    (
+        Kind::AsyncIo,
+        &[libc::SYS_io_getevents, libc::SYS_io_uring_enter],
+    ),
+    (
+        Kind::Sleep,
+        &[
+            libc::SYS_nanosleep,
+            libc::SYS_clock_nanosleep,
+            libc::SYS_rt_sigtimedwait,
+            libc::SYS_rt_sigsuspend,
+        ],
+    ),
+    (Kind::Child, &[libc::SYS_wait4, libc::SYS_waitid]),
+    (
+        Kind::Metadata,
+        &[
+            libc::SYS_openat,
+            libc::SYS_openat2,
+            libc::SYS_close,
+            libc::SYS_statx,
+            libc::SYS_fstat,
+            libc::SYS_newfstatat,
+            libc::SYS_getdents64,
+            libc::SYS_unlinkat,
+            libc::SYS_mkdirat,
+            libc::SYS_renameat2,
+            libc::SYS_linkat,
+            libc::SYS_symlinkat,
+            libc::SYS_ftruncate,
+            libc::SYS_truncate,
+            libc::SYS_fallocate,
+            libc::SYS_utimensat,
+            libc::SYS_fchmodat,
+            libc::SYS_fchownat,
+            libc::SYS_faccessat,
+            libc::SYS_faccessat2,
+            libc::SYS_readlinkat,
+            libc::SYS_setxattr,
+            libc::SYS_fsetxattr,
+            libc::SYS_getxattr,
+            libc::SYS_umount2,
+            libc::SYS_mount,
+            libc::SYS_execve,
+        ],
+    ),
+];
+/// The calls that only older architectures have.
+#[cfg(target_arch = "x86_64")]
+const OLD: &[(Kind, &[i64])] = &[
+    (
+        Kind::Events,
+        &[libc::SYS_poll, libc::SYS_select, libc::SYS_epoll_wait],
+    ),
+    (Kind::Sleep, &[libc::SYS_pause]),
+    (
+        Kind::Metadata,
+        &[
+            libc::SYS_open,
+            libc::SYS_creat,
+            libc::SYS_stat,
+            libc::SYS_lstat,
+            libc::SYS_access,
+            libc::SYS_unlink,
+            libc::SYS_rmdir,
+            libc::SYS_mkdir,
+            libc::SYS_rename,
+            libc::SYS_link,
+            libc::SYS_symlink,
+            libc::SYS_readlink,
+            libc::SYS_getdents,
+            libc::SYS_chmod,
+            libc::SYS_chown,
+        ],
+    ),
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD: &[(Kind, &[i64])] = &[];
+
 /// What a thread does, from its `syscall` file: `running`, or the number of its call with arguments in hexadecimal digits, or -1.
 /// `state` and `waits_in` are asked only where they tell more: the letter of its state, the kernel function that it sleeps in.
 pub fn of(
@@ -114,82 +256,14 @@ pub fn of(
             _ => Some(Kind::PageFault),
         };
     }
-    let mut of_file = |way| {
-        let number = words
-            .next()
-            .and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
-        of_descriptor(way, number, process)
-    };
-    let kind = match number {
-        libc::SYS_read
-        | libc::SYS_pread64
-        | libc::SYS_readv
-        | libc::SYS_preadv
-        | libc::SYS_preadv2 => of_file(Way::Read),
-        libc::SYS_write
-        | libc::SYS_pwrite64
-        | libc::SYS_writev
-        | libc::SYS_pwritev
-        | libc::SYS_pwritev2 => of_file(Way::Write),
-        libc::SYS_sendfile
-        | libc::SYS_copy_file_range
-        | libc::SYS_splice
-        | libc::SYS_tee
-        | libc::SYS_vmsplice => of_file(Way::Write),
-        libc::SYS_fsync
-        | libc::SYS_fdatasync
-        | libc::SYS_sync_file_range
-        | libc::SYS_syncfs
-        | libc::SYS_sync
-        | libc::SYS_msync => Kind::Flush,
-        libc::SYS_recvfrom | libc::SYS_recvmsg | libc::SYS_recvmmsg => Kind::ReadSocket,
-        libc::SYS_sendto | libc::SYS_sendmsg | libc::SYS_sendmmsg => Kind::WriteSocket,
-        libc::SYS_connect => Kind::Connect,
-        libc::SYS_futex
-        | libc::SYS_flock
-        | libc::SYS_fcntl
-        | libc::SYS_semtimedop
-        | libc::SYS_semop => Kind::Lock,
-        libc::SYS_ppoll
-        | libc::SYS_pselect6
-        | libc::SYS_epoll_pwait
-        | libc::SYS_epoll_pwait2
-        | libc::SYS_accept
-        | libc::SYS_accept4 => Kind::Events,
-        libc::SYS_io_getevents | libc::SYS_io_uring_enter => Kind::AsyncIo,
-        libc::SYS_nanosleep
-        | libc::SYS_clock_nanosleep
-        | libc::SYS_rt_sigtimedwait
-        | libc::SYS_rt_sigsuspend => Kind::Sleep,
-        libc::SYS_wait4 | libc::SYS_waitid => Kind::Child,
-        libc::SYS_openat
-        | libc::SYS_openat2
-        | libc::SYS_close
-        | libc::SYS_statx
-        | libc::SYS_fstat
-        | libc::SYS_newfstatat
-        | libc::SYS_getdents64
-        | libc::SYS_unlinkat
-        | libc::SYS_mkdirat
-        | libc::SYS_renameat2
-        | libc::SYS_linkat
-        | libc::SYS_symlinkat
-        | libc::SYS_ftruncate
-        | libc::SYS_truncate
-        | libc::SYS_fallocate
-        | libc::SYS_utimensat
-        | libc::SYS_fchmodat
-        | libc::SYS_fchownat
-        | libc::SYS_faccessat
-        | libc::SYS_faccessat2
-        | libc::SYS_readlinkat
-        | libc::SYS_setxattr
-        | libc::SYS_fsetxattr
-        | libc::SYS_getxattr
-        | libc::SYS_umount2
-        | libc::SYS_mount
-        | libc::SYS_execve => Kind::Metadata,
-        other => of_old(other),
+    let kind = if READS.contains(&number) {
+        of_descriptor(Way::Read, words.next(), process)
+    } else if WRITES.contains(&number) {
+        of_descriptor(Way::Write, words.next(), process)
+    } else {
+        let known = OTHERS.iter().chain(OLD);
+        let found = known.into_iter().find(|(_, calls)| calls.contains(&number));
+        found.map_or(Kind::Other, |(kind, _)| *kind)
     };
     Some(
         if kind == Kind::WriteFile && waits_in().contains("balance_dirty") {
@@ -200,38 +274,9 @@ pub fn of(
     )
 }
 
-/// The calls that only older architectures have.
-#[cfg(target_arch = "x86_64")]
-fn of_old(number: i64) -> Kind {
-    match number {
-        libc::SYS_poll | libc::SYS_select | libc::SYS_epoll_wait => Kind::Events,
-        libc::SYS_pause => Kind::Sleep,
-        libc::SYS_open
-        | libc::SYS_creat
-        | libc::SYS_stat
-        | libc::SYS_lstat
-        | libc::SYS_access
-        | libc::SYS_unlink
-        | libc::SYS_rmdir
-        | libc::SYS_mkdir
-        | libc::SYS_rename
-        | libc::SYS_link
-        | libc::SYS_symlink
-        | libc::SYS_readlink
-        | libc::SYS_getdents
-        | libc::SYS_chmod
-        | libc::SYS_chown => Kind::Metadata,
-        _ => Kind::Other,
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn of_old(_number: i64) -> Kind {
-    Kind::Other
-}
-
 /// What a wait with a file descriptor is for.
-fn of_descriptor(way: Way, number: Option<u64>, process: &Path) -> Kind {
+fn of_descriptor(way: Way, word: Option<&str>, process: &Path) -> Kind {
+    let number = word.and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
     let link = number
         .and_then(|number| std::fs::read_link(process.join("fd").join(number.to_string())).ok());
     let name = link
