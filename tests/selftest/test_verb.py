@@ -180,7 +180,7 @@ def test_controls_really_run(tmp_path):
     assert done.returncode == 0, found["answer"]
     assert [one["rule"] for one in found["controls"]] == ["D06", "D06", "D06", "E01"]
     assert found["answer"].startswith("4 of 4 lies caught, 0 of 4 twins accused")
-    assert found["sum"]["lies"]["caught_low"] == pytest.approx(0.025 ** (1 / 3))
+    assert found["sum"]["lies"]["caught_low"] == pytest.approx(0.025 ** (1 / 4))
     assert bench.traces() == []
 
 

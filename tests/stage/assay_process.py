@@ -69,7 +69,9 @@ class Bench:
         return found
 
     def engines(self):
-        return [pid for pid, command in self.processes().items() if "assay-engine" in command.split(" ")[0]]
+        """Those that make a load: not those that look at its threads."""
+        found = {pid: command.split(" ") for pid, command in self.processes().items()}
+        return [pid for pid, words in found.items() if "assay-engine" in words[0] and "states" not in words]
 
     def traces(self):
         """All that may not be there when no lab works: mounts, loop devices, private directories, processes."""
