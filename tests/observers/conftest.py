@@ -8,8 +8,7 @@ import pytest
 from assay import catalogue
 from assay.catalogue import Evidence, Observer
 from assay.evidence import sources
-from assay.machine import bpftrace
-from assay.observers import wire
+from assay.machine import bpftrace, engine_file
 
 NOTES = ("fact:kernel.log.", "fact:page_cache.sample.")
 """Texts about one phase, which no rule names as evidence."""
@@ -43,5 +42,5 @@ def patience() -> Iterator[None]:
     """On a busy machine a program that counts beside takes long to begin."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bpftrace, "ANSWER_S", 300.0)
-        patch.setattr(wire, "ANSWER_S", 300.0)
+        patch.setattr(engine_file, "ANSWER_S", 300.0)
         yield

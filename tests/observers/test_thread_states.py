@@ -3,6 +3,7 @@
 import pytest
 
 from assay import catalogue
+from assay.answer.wording import time_spent
 from assay.errors import EvidenceError
 from assay.evidence import time_ladder
 from assay.records import Edge, Observations, Snapshot, Subject
@@ -23,7 +24,7 @@ def snapshot(at_s, edge, looks, *rows, run_ns=0, ready_ns=0):
         mean = one["share"] / looks
         one["lagged"] = looks * (mean**2 + one.pop("related") * (mean - mean**2))
     times = {"dd": {"run_ns": run_ns, "ready_ns": ready_ns}}
-    group = {"looks": looks, "alive": looks, "denied": 0, "most_threads": 1, "rows": list(rows), "times": times}
+    group = {"looks": looks, "alive": looks, "denied": 0, "rows": list(rows), "times": times}
     return Snapshot(edge=edge, at_ns=int(at_s * SECOND_NS), took_ns=1000, raw={"states": {"load": group}})
 
 
@@ -59,14 +60,14 @@ def test_too_few_looks_or_too_short_a_phase_tell_nothing():
 
 
 def test_the_limit_is_what_had_more_than_half_of_the_time():
-    assert time_ladder.limit(found(row("dd", "running", 300), row("dd", "flush", 100)), None) == "the CPU time of dd"
-    assert time_ladder.limit(found(row("dd", "running", 200), row("dd", "flush", 200)), None) is None
+    assert time_spent.limit(found(row("dd", "running", 300), row("dd", "flush", 100)), None) == "the CPU time of dd"
+    assert time_spent.limit(found(row("dd", "running", 200), row("dd", "flush", 200)), None) is None
     shared = found(row("dd", "running", 400), run_ns=SECOND_NS, ready_ns=SECOND_NS)
-    assert time_ladder.limit(shared, None) == "CPUs, which other programs had for a part of the time"
+    assert time_spent.limit(shared, None) == "CPUs, which other programs had for a part of the time"
     client = found(row("curl", "read_socket", 400))
-    assert time_ladder.limit(client, None).startswith("the other end of the connections of curl")
-    assert time_ladder.limit(client, found(row("slapd", "running", 390))) == "the CPU time of the server (slapd)"
-    assert time_ladder.limit(client, found(row("slapd", "events", 390))).startswith("the path to the server")
+    assert time_spent.limit(client, None).startswith("the other end of the connections of curl")
+    assert time_spent.limit(client, found(row("slapd", "running", 390))) == "the CPU time of the server (slapd)"
+    assert time_spent.limit(client, found(row("slapd", "events", 390))).startswith("the path to the server")
 
 
 def test_a_group_without_a_process_and_text_of_another_form_are_refused():

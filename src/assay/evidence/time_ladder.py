@@ -10,13 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from assay.evidence import ladder
+from assay.evidence import device_idle, ladder
 from assay.frozen import dataclass
 from assay.records import Observations, Phase, Series
 
 LAYER = "time"
 LOAD, SERVER = "load", "server"
-WHOLE = ("looks", "alive", "denied")
+ALIVE = "alive"
+"""Looks that found a thread."""
+WHOLE = ("looks", ALIVE, "denied")
 SUMS = ("share", "squares", "lagged", "threads")
 TIMES = ("run_ns", "ready_ns")
 RUNNING, READY = "running", "ready"
@@ -26,8 +28,7 @@ SHORTEST_NS = 200_000_000
 MOST_CORRELATED = 0.98
 STANDARD_ERRORS = 1.96
 LEAST_SHARE = 0.005
-BLOCK, BUSY, NS_PER_MS = "block", "io_ticks", 1_000_000
-"""The kernel's count of the time in which a device had a request, in ms (Documentation/admin-guide/iostats.rst)."""
+"""Less of the time a device was busy is not told."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,16 +56,11 @@ class TimeLadder:
 
 def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> TimeLadder | None:
     """Where the time of a group went while the clock ran; None where too few looks were taken, or the phase is too short."""
-    metrics = (*WHOLE, *SUMS, *TIMES)
-    every = [
-        one
-        for metric in metrics
-        for one in observations.over_time(phase.name, LAYER, metric)
-        if one.subject.split(":")[0] == group
-    ]
     if phase.end_ns - phase.start_ns < SHORTEST_NS:
         return None
-    looks = sum(ladder.known_rise(one, phase.start_ns, phase.end_ns) for one in every if one.metric == "alive")
+    series = (one for metric in (ALIVE, *SUMS, *TIMES) for one in observations.over_time(phase.name, LAYER, metric))
+    every = [one for one in series if one.subject.partition(":")[0] == group]
+    looks = sum(ladder.known_rise(one, phase.start_ns, phase.end_ns) for one in every if one.metric == ALIVE)
     if looks < FEWEST_LOOKS:
         return None
     rows: dict[tuple[str, str], dict[str, float]] = {}
@@ -114,102 +110,7 @@ def _ready_shares(phase: Phase, every: list[Series]) -> dict[str, float]:
 def busy(phase: Phase, observations: Observations) -> Iterator[tuple[str, float]]:
     """Yield each block device that had requests, with the share of the clock in which it had one; others' requests included."""
     span_ns = phase.end_ns - phase.start_ns
-    for one in observations.over_time(phase.name, BLOCK, BUSY):
+    for one in observations.over_time(phase.name, "block", device_idle.BUSY):
         risen = ladder.rise(one, phase.start_ns, phase.end_ns)
-        if risen and span_ns > 0 and (share := min(1.0, risen * NS_PER_MS / span_ns)) >= LEAST_SHARE:
+        if risen and span_ns > 0 and (share := min(1.0, risen * device_idle.TICK_NS / span_ns)) >= LEAST_SHARE:
             yield one.subject.rpartition(":")[2], share
-
-
-OWN_NAMES = {"assay-engine": "the load generator"}
-WORDS = {
-    RUNNING: "computing in {}",
-    READY: "{} ready but without a CPU",
-    "read_file": "{} reading a file",
-    "write_file": "{} writing a file",
-    "write_throttled": "{} held back until dirty pages are written",
-    "flush": "{} in a flush",
-    "metadata": "{} opening, listing or changing files",
-    "async_io": "{} waiting for asynchronous I/O",
-    "page_fault": "{} waiting for a page of memory",
-    "read_device": "{} reading a device",
-    "write_device": "{} writing a device",
-    "read_socket": "{} waiting for an answer of a socket",
-    "write_socket": "{} sending into a full socket",
-    "connect": "{} connecting",
-    "sleep": "{} asleep",
-    "lock": "{} waiting for a lock",
-    "events": "{} waiting for events",
-    "read_pipe": "{} waiting for data of a pipe",
-    "write_pipe": "{} waiting for room in a pipe",
-    "terminal": "{} waiting for the terminal",
-    "child": "{} waiting for a child",
-    "stopped": "{} stopped",
-    "other": "{} in another system call",
-}
-"""State -> what it is called, of a process."""
-
-
-LIMITS = {
-    RUNNING: "the CPU time of {}",
-    READY: "CPUs that other programs had",
-    "read_file": "reads of files by {}",
-    "write_file": "writes of files by {}",
-    "write_throttled": "dirty pages that storage had to write first",
-    "flush": "the flushes of {}",
-    "metadata": "{}, which opens, lists or changes files",
-    "async_io": "the asynchronous I/O of {}",
-    "page_fault": "pages of memory that {} waits for",
-    "read_device": "reads of a device by {}",
-    "write_device": "writes of a device by {}",
-    "sleep": "{}, which sleeps",
-    "lock": "locks in {}",
-    "terminal": "the terminal",
-}
-"""State that has most of the time -> what the limit was."""
-PEER = frozenset({"read_socket", "write_socket", "connect", "events"})
-"""States in which a client waits for the other end of its connections."""
-MOST = 0.5
-"""So much of the time one thing must have to be called the limit."""
-
-
-def limit(load: TimeLadder, server: TimeLadder | None) -> str | None:
-    """What had most of the time, in words; of a client that waits for its server that of the server; None for no single one."""
-    state, share, process = _largest(load)
-    if share <= MOST:
-        able = sum(part.share for part in load.parts if part.state in (RUNNING, READY))
-        return "CPUs, which other programs had for a part of the time" if able > MOST else None
-    if state not in PEER:
-        return LIMITS[state].format(named(process)) if state in LIMITS else None
-    if server is None:
-        return f"the other end of the connections of {named(process)}, or the path to it"
-    theirs, share, process = _largest(server)
-    if theirs in LIMITS and share > MOST:
-        return LIMITS[theirs].format(f"the server ({process})")
-    return "the path to the server, or that few requests are in flight: the server waits, too"
-
-
-def _largest(found: TimeLadder) -> tuple[str, float, str]:
-    """The state with most of the time, its share over all processes, and the process that was in it most."""
-    sums: dict[str, float] = {}
-    for part in found.parts:
-        sums[part.state] = sums.get(part.state, 0.0) + part.share
-    state = max(sums, key=lambda name: sums[name])
-    return state, sums[state], next(part.process for part in found.parts if part.state == state)
-
-
-def named(process: str) -> str:
-    """What a process is called in words."""
-    return OWN_NAMES.get(process, process)
-
-
-def told(part: TimePart) -> str:
-    """`91 % ±3 computing in dd`."""
-    return f"{_percent(part.share)}{_within(part)} {WORDS.get(part.state, '{} ' + part.state).format(named(part.process))}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
-
-
-def _within(part: TimePart) -> str:
-    return f" ±{100 * part.error:.0f}" if part.error >= LEAST_SHARE else ""

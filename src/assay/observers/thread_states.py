@@ -7,22 +7,17 @@ those whose wait says most: a shell that waits for its child says nothing. It st
 
 from __future__ import annotations
 
-import contextlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Beside, Evidence, Host, Observer, Process, Source, Watch
-from assay.errors import EvidenceError, TrialError
+from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, Points, counter
 from assay.evidence.time_ladder import LAYER, LOAD, SERVER, SUMS, TIMES, WHOLE
-from assay.machine.engine_file import engine_path
+from assay.machine import engine_file
 from assay.machine.server import pids as processes
 from assay.records import Series, Snapshot, Subject
 
-PROGRAM = "assay-engine"
-ANSWER_S = 20.0
-ASK = "counts"
 COUNTS = "states"
 MOST_ROWS = 24
 """Of more pairs of process and state those that had most time."""
@@ -41,7 +36,7 @@ def argv_of(host: Host, subject: Subject) -> tuple[str, ...]:
     roots = {name: pids for name, pids in ((LOAD, subject.pids), (SERVER, servers)) if pids}
     if not roots:
         raise EvidenceError("no process of the load or of its server is on this host")
-    return (PROGRAM if host.far else str(engine_path()), "states", json.dumps({"roots": roots}))
+    return engine_file.argv_of(host, "states", {"roots": roots})
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:  # noqa: ARG001 - all of it comes from the program beside
@@ -51,15 +46,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:  # noqa: ARG001 
 
 def counted(_host: Host, process: Process) -> Mapping[str, object]:
     """Return the sums of all looks until now. Raises EvidenceError without an answer."""
-    with contextlib.suppress(TrialError):  # one that has ended may have said why
-        process.send(ASK)
-    try:
-        line = process.receive(ANSWER_S)
-    except TimeoutError:
-        raise EvidenceError(f"no answer within {ANSWER_S:.0f} s") from None
-    if line is None:
-        raise EvidenceError("the program that looks at threads ended early")
-    found = json.loads(line)
+    found = engine_file.counts_of(process, "the program that looks at threads ended early")
     if "refused" in found:
         raise EvidenceError(found["refused"])
     return {COUNTS: found["groups"]}
@@ -75,15 +62,11 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
         series = tuple(one for name in (LOAD, SERVER) for one in _of_group(origin, name, looks))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise EvidenceError(f"found {str(looks[-1][1])[:60]!r}; expected the sums of assay-engine states") from None
-    denied = [found[LOAD]["denied"] for _, found in looks if LOAD in found]
+    last = looks[-1][1].get(LOAD) if looks else None
     closed = {
         "time.share": "the kernel does not show what these threads do. Run Assay as root, or set kernel.yama.ptrace_scope = 0"
     }
-    return Evidence(series=series, missing=closed if denied and denied[-1] and not _seen(looks) else {})
-
-
-def _seen(looks: Sequence[tuple[int, Mapping[str, Any]]]) -> bool:
-    return bool(looks and looks[-1][1].get(LOAD, {}).get("rows"))
+    return Evidence(series=series, missing=closed if last and last["denied"] and not last["rows"] else {})
 
 
 def _of_group(origin: Origin, group: str, looks: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Series]:

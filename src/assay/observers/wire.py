@@ -6,25 +6,20 @@ that leads to the server, and gives its counts at the edges of each phase. It st
 
 from __future__ import annotations
 
-import contextlib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Beside, Evidence, Host, Observer, Process, Source
-from assay.errors import EvidenceError, TrialError
+from assay.errors import EvidenceError
 from assay.evidence.operations import KINDS, WIRE
 from assay.evidence.snapshots import Origin, Points, counter
-from assay.machine.engine_file import engine_path
+from assay.machine import engine_file
 from assay.machine.server import way
 from assay.records import ABSOLUTE, Snapshot, Subject
 
-PROGRAM = "assay-engine"
 URL = re.compile(r"(ldaps?)://(?:\[([^\]]+)\]|([^:/\[]+))(?::(\d+))?/?")
 PORTS: Mapping[str, int] = {"ldap": 389, "ldaps": 636}
-ANSWER_S = 20.0
-ASK = "counts"
 COUNTS = "counts"
 WHOLE = ("entries", "connections", "frames", "opaque_bytes")
 LOSSES = ("capture_drops", "gaps", "gap_bytes", "cut_bytes", "malformed", "evicted_connections")
@@ -45,7 +40,7 @@ def argv_of(host: Host, subject: Subject) -> tuple[str, ...]:
         found = ", ".join(sorted(interfaces)) or "none"
         raise EvidenceError(f"found interfaces to the server: {found}; expected one")
     options = {"interface": interfaces.pop(), "ports": sorted({port for _, port in doors})}
-    return (PROGRAM if host.far else str(engine_path()), "dissect", json.dumps(options))
+    return engine_file.argv_of(host, "dissect", options)
 
 
 def door(url: str) -> tuple[str, int] | None:
@@ -68,15 +63,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:  # noqa: ARG001 
 
 def counted(_host: Host, process: Process) -> Mapping[str, object]:
     """Return the counts of all frames that have passed until now. Raises EvidenceError without an answer."""
-    with contextlib.suppress(TrialError):  # one that has ended may have said why
-        process.send(ASK)
-    try:
-        line = process.receive(ANSWER_S)
-    except TimeoutError:
-        raise EvidenceError(f"no counts within {ANSWER_S:.0f} s") from None
-    if line is None:
-        raise EvidenceError("the capture ended early")
-    found = json.loads(line)
+    found = engine_file.counts_of(process, "the capture ended early")
     for one in found.get("refused", ()):
         raise EvidenceError(f"interface {one.get('interface')}: {one.get('reason', one['kind'].replace('_', ' '))}")
     return {COUNTS: found}

@@ -125,10 +125,12 @@ def of_payload(case: TrialCase) -> served.NetworkUse | None:
 
 def beyond_sight(case: TrialCase) -> str | None:
     """The first router on the way to the server, where no limit of the lab's own path is known; None without one."""
-    routers = (case.observations.fact(served.ROUTER_FACT, host=host) for host in case.phase.load_hosts or (None,))
-    kinds = {case.observations.fact(served.KIND_FACT, host=host) for host in case.phase.load_hosts or (None,)}
-    limited = any(case.observations.fact(served.LINK_FACT, host=host) for host in case.phase.load_hosts or (None,))
-    return None if kinds <= {"loopback", "virtual"} and limited else next((one for one in routers if one is not None), None)
+    hosts = case.phase.load_hosts or (None,)
+    routers, kinds, links = (
+        [case.observations.fact(key, host=host) for host in hosts]
+        for key in (served.ROUTER_FACT, served.KIND_FACT, served.LINK_FACT)
+    )
+    return None if {*kinds} <= {"loopback", "virtual"} and any(links) else next((one for one in routers if one is not None), None)
 
 
 def stays(case: TrialCase) -> bool:

@@ -132,9 +132,8 @@ def prepare(host: Host, setting: Setting) -> Place:
     place = SERVED.prepare(host, setting)
     group = place.server.nodes[0].cgroup if place.server else None
     own = [pid for pid in threads(host) if pid not in before]
-    is_sure = (
-        len(own) == setting.knobs["threads"]
-    )  # else another server was started meanwhile, whose threads are not ours to move
+    # More: another server was started meanwhile, whose threads are not ours to move.
+    is_sure = len(own) == setting.knobs["threads"]
     for pid in own if group and is_sure else ():
         with contextlib.suppress(OSError, RefusedError):  # then the server's storage reads are not known
             cgroups.put(host, posixpath.join(str(group), "cgroup.procs"), pid)

@@ -269,9 +269,10 @@ def runs_of(text: str, last: Reported) -> tuple[Sequence[Reported], Sequence[str
     """
     parser = catalogue.find("parsers", last.tool)
     parts = parts_of(parser, text)
-    runs = [run for part in parts if (run := read_or_none(parser, part)) is not None]
+    each = [read_or_none(parser, part) for part in parts]
+    runs = [run for run in each if run is not None]
     if runs and runs[-1].values != last.values:
-        parts = repeated.joined([(part, one.values if (one := read_or_none(parser, part)) else {}) for part in parts])
+        parts = repeated.joined([(part, one.values if one else {}) for part, one in zip(parts, each, strict=True)])
         runs = [run for part in parts if (run := read_or_none(parser, part)) is not None]
     if len(runs) < FEWEST_RUNS or runs[-1].values != last.values:
         return (last,), ()

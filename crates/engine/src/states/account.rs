@@ -15,7 +15,6 @@ pub struct Account {
     rows: BTreeMap<Row, Sums>,
     /// The share of each row at the last look.
     last: BTreeMap<Row, f64>,
-    most_threads: f64,
 }
 
 /// Of one process name in one state.
@@ -59,9 +58,6 @@ impl Account {
             self.rows.entry(row.clone()).or_default().threads += one.weight;
             *now.entry(row).or_default() += share;
         }
-        self.most_threads = self
-            .most_threads
-            .max(seen.iter().map(|one| one.weight).sum());
         for (row, share) in &now {
             let sums = self.rows.entry(row.clone()).or_default();
             sums.share += share;
@@ -94,7 +90,7 @@ impl Account {
             .collect();
         json!({
             "looks": self.looks, "alive": self.alive, "rows": rows, "times": times,
-            "denied": tree.denied(), "most_threads": self.most_threads,
+            "denied": tree.denied(),
         })
     }
 }

@@ -8,6 +8,8 @@ mod account;
 mod kind;
 mod tree;
 
+use crate::folders::allow_open_files;
+use crate::order::Random;
 use account::Account;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
@@ -27,6 +29,8 @@ const LONGEST: Duration = Duration::from_millis(500);
 /// So much CPU time may be spent at a larger share, so that a short command is looked at often enough, too.
 const AT_FIRST_NS: u64 = 10_000_000;
 const SHARE_AT_FIRST: f64 = 0.005;
+/// Of the random numbers: all of them are exact as a float.
+const GRAIN: u64 = 1 << 53;
 /// How quickly the mean cost of a look follows its last cost.
 const FOLLOWS: f64 = 0.2;
 
@@ -54,13 +58,13 @@ pub fn serve_if_asked() {
 }
 
 fn serve(options: &Options) {
-    raise_open_files();
+    allow_open_files(); // several are held for each thread
     let mut groups: Vec<(&String, Tree, Account)> = options
         .roots
         .iter()
         .map(|(name, roots)| (name, Tree::new(roots), Account::default()))
         .collect();
-    let mut chance = Chance(u64::from(std::process::id()) | 1 << 40);
+    let mut chance = Random::new(u64::from(std::process::id()));
     let (mut cost_s, mut last_ns) = (20e-6, cpu_ns());
     let mut input = std::io::stdin().lock();
     let mut due = Instant::now();
@@ -84,49 +88,39 @@ fn serve(options: &Options) {
                 SHARE
             };
             let mean = Duration::from_secs_f64(cost_s / share).clamp(SHORTEST, LONGEST);
-            due = now + mean.mul_f64(-chance.unit().ln());
+            due = now + mean.mul_f64(-unit(&mut chance).ln());
             continue;
         }
-        match is_asked(&input, due - now) {
-            Asked::Nothing => {}
-            Asked::Line => {
-                let mut line = String::new();
-                if input.read_line(&mut line).unwrap_or(0) == 0 {
-                    return;
-                }
-                let mut output = std::io::stdout().lock();
-                let told: serde_json::Map<String, Value> = groups
-                    .iter()
-                    .map(|(name, tree, account)| ((*name).clone(), account.told(tree)))
-                    .collect();
-                let told = json!({"groups": told, "cost_ns": cpu_ns()});
-                if writeln!(output, "{told}")
-                    .and_then(|()| output.flush())
-                    .is_err()
-                {
-                    return;
-                }
-            }
+        if !is_asked(&input, due - now) {
+            continue;
+        }
+        let mut line = String::new();
+        if input.read_line(&mut line).unwrap_or(0) == 0 {
+            return;
+        }
+        let told: serde_json::Map<String, Value> = groups
+            .iter()
+            .map(|(name, tree, account)| ((*name).clone(), account.told(tree)))
+            .collect();
+        let told = json!({"groups": told, "cost_ns": cpu_ns()});
+        let mut output = std::io::stdout().lock();
+        if writeln!(output, "{told}")
+            .and_then(|()| output.flush())
+            .is_err()
+        {
+            return;
         }
     }
 }
 
-enum Asked {
-    Nothing,
-    Line,
-}
-
 /// Waits so long for a line; the end of the input is one, too.
-fn is_asked(input: &std::io::StdinLock<'_>, longest: Duration) -> Asked {
+fn is_asked(input: &std::io::StdinLock<'_>, longest: Duration) -> bool {
     let wait = Timespec {
         tv_sec: longest.as_secs() as i64,
         tv_nsec: i64::from(longest.subsec_nanos()),
     };
     let mut watched = [PollFd::new(input, PollFlags::IN)];
-    match poll(&mut watched, Some(&wait)) {
-        Ok(count) if count > 0 => Asked::Line,
-        _ => Asked::Nothing,
-    }
+    poll(&mut watched, Some(&wait)).is_ok_and(|count| count > 0)
 }
 
 /// CPU time of this process.
@@ -135,30 +129,7 @@ fn cpu_ns() -> u64 {
     found.tv_sec as u64 * 1_000_000_000 + found.tv_nsec as u64
 }
 
-/// Several files are held open for each thread.
-fn raise_open_files() {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: both calls get one valid structure.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max.min(1 << 16);
-            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
-        }
-    }
-}
-
-/// Marsaglia's xorshift (Journal of Statistical Software 8, 2003): only the times of looks hang on it.
-struct Chance(u64);
-
-impl Chance {
-    /// A number above 0, up to 1.
-    fn unit(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0 >> 11) + 1) as f64 / (1_u64 << 53) as f64
-    }
+/// A number above 0, up to 1.
+fn unit(chance: &mut Random) -> f64 {
+    (chance.below(GRAIN) + 1) as f64 / GRAIN as f64
 }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay import plain as plainly
-from assay.answer.wording import labels
+from assay.answer.wording import labels, time_spent
 from assay.cli.stat.described import described, dirty_bytes, nothing, operation_of
 from assay.cli.stat.execution import JudgedExecution
 from assay.cli.stat.shown import networks
@@ -113,7 +113,7 @@ def spent(execution: JudgedExecution) -> dict[str, Any]:
         "load": load and plainly.to_plain(load),
         "server": server and plainly.to_plain(server),
         "devices_busy": dict(time_ladder.busy(phase, seen)),
-        "limit": load and time_ladder.limit(load, server),
+        "limit": load and time_spent.limit(load, server),
     }
 
 
