@@ -46,4 +46,6 @@ def test_rows_of_a_log_that_is_appended_to_are_several_runs():
     row = "{},127.0.0.1,{},127.0.0.1,5999,{},{},168296508,1310614566\n".format
     first = [row("20260101000010", 56136, 3, interval) for interval in ("0.0-1.0", "1.0-2.0", "2.0-3.0", "0.0-3.0")]
     assert len(PARSER.runs("".join(first))) == 1
-    assert len(PARSER.runs("".join(first + [line.replace("56136", "56140") for line in first]))) == 2
+    text = "".join(first + [line.replace("56136", "56140").replace("168296508", "168296509") for line in first])
+    assert len(PARSER.runs(text)) == 2
+    assert PARSER.parse(text)["send.bytes"] == 168296509, "the last run counts"

@@ -41,7 +41,7 @@ def runs(text: str) -> list[str]:
 def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output."""
     whole = printed.lines(text)
-    rows = whole[printed.last_run(whole, BEGUN) :]
+    rows = printed.lines(runs(text)[-1])
     _refuse_damaged(rows)
     if cells := [match for row in rows if (match := CSV.fullmatch(row))]:
         yield from _of_csv(cells)
