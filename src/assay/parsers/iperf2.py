@@ -40,8 +40,8 @@ def runs(text: str) -> list[str]:
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output."""
-    whole = printed.lines(text)
-    rows = printed.lines(runs(text)[-1])
+    whole, last = printed.lines(text), printed.lines(runs(text)[-1])
+    rows = last[printed.last_run(last, BEGUN) :]
     _refuse_damaged(rows)
     if cells := [match for row in rows if (match := CSV.fullmatch(row))]:
         yield from _of_csv(cells)
