@@ -17,6 +17,7 @@ LINE = re.compile(
     r"\s*Timing (?:O_DIRECT )?(cached|buffered disk|disk|buffer-cache) reads[^:]{0,40}:"
     r"\s+(\d+) MB in\s+([\d.]+) seconds =\s*([\d.]+) (MB|kB)/sec\s*"
 )
+TIMING = re.compile(r"\s*Timing ")
 DEVICE = re.compile(r"(/\S{1,200}):\s*")
 FAILED = re.compile(r"(?:\s*Timing .{1,60} reads[^:]{0,40}:)?\s*read\(\) (?:failed|hit EOF).{0,80}")
 """What stands in the place of a timing whose reads failed."""
@@ -41,6 +42,9 @@ def runs(text: str) -> list[str]:
 
 def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run of one device; lines of several devices cannot be told apart."""
+    for line in printed.lines(text):
+        if TIMING.match(line) and not LINE.fullmatch(line) and not FAILED.fullmatch(line):
+            raise ValueError(f"{line.strip()[:60]!r}")  # else an earlier run would stand for it
     found = [match for line in printed.lines((runs(text) or [text])[-1]) if (match := LINE.fullmatch(line))]
     names = [OPERATIONS[match[1]] for match in found]
     if len(set(names)) < len(names):
