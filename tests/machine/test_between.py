@@ -3,6 +3,7 @@
 import contextlib
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ server = socket.create_server(("127.0.0.1", 0))
 print(server.getsockname()[1], flush=True)
 link, _ = server.accept()
 back = [socket.create_connection(("127.0.0.1", int(port))) for port in sys.argv[1:]]
+for one in back:
+    one.recv(1)
 link.send(b"+")
 link.recv(1)
 """
@@ -28,9 +31,12 @@ link.recv(1)
 """
 
 
+HOST = Local()
+
+
 @contextlib.contextmanager
-def running(*argv):
-    with subprocess.Popen([sys.executable, "-c", *map(str, argv)], stdout=subprocess.PIPE, text=True) as one:
+def running(*argv, **more):
+    with subprocess.Popen([sys.executable, "-c", *map(str, argv)], stdout=subprocess.PIPE, text=True, **more) as one:
         try:
             yield one
         finally:
@@ -47,6 +53,22 @@ def test_who_is_between(proxied):
         assert client.stdout.readline(), "connected"
         who = between(Local(), (client.pid,), (server.pid,), ())
         assert who == (f"{Path(f'/proc/{proxy.pid}/comm').read_text().strip()} ({proxy.pid})" if proxied else "")
+
+
+def test_a_server_that_has_not_accepted_yet_is_looked_at_again():
+    with contextlib.ExitStack() as both:
+        late = SERVER.replace("link, _ = server.accept()", "sys.stdin.readline()\nlink, _ = server.accept()", 1)
+        server = both.enter_context(running(late, stdin=subprocess.PIPE))
+        proxy = both.enter_context(running(SERVER.replace("    one.recv(1)", "    pass"), server.stdout.readline().strip()))
+        client = both.enter_context(running(CLIENT, proxy.stdout.readline().strip()))
+        assert client.stdout.readline(), "connected to the proxy"
+        assert between(HOST, (client.pid,), (server.pid,), ()) == ""
+        server.stdin.write("\n")
+        server.stdin.flush()
+        waited = time.monotonic() + 20
+        while not (who := between(HOST, (client.pid,), (server.pid,), ())) and time.monotonic() < waited:
+            time.sleep(0.01)
+        assert who.endswith(f"({proxy.pid})")
 
 
 def test_a_load_without_a_connection_has_nobody_before_its_server():

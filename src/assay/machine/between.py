@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from assay.catalogue import Host
@@ -40,29 +40,25 @@ def _found(_host: Host) -> dict[tuple[tuple[str, ...], tuple[int, ...]], str]:
 def between(host: Host, load: tuple[int, ...], server: tuple[int, ...], endpoints: tuple[str, ...]) -> str:
     """Return `haproxy (4711)` for a program between these processes; empty where there is none, or no connection to see.
 
-    It is looked for once for each server and the endpoints of its clients, until a connection of the load was seen: the tables
-    of the kernel take milliseconds.
+    It is looked for once for each server and the endpoints of its clients, until connections of both were seen: the tables of the
+    kernel take milliseconds. A connection that the server has not accepted yet is nobody's.
     """
     known, key = _found(host), (endpoints, server[:1])
     if key not in known:
         tables: Tables = {}
-        asked = _established(host, load, tables)
-        if not asked:
+        clients = {one.local for one in _established(host, load, tables)}
+        served = {one.remote for one in _established(host, server, tables)} if clients else set()
+        if not served:
             return ""
         if len(known) >= MOST_REMEMBERED:
             known.clear()
-        known[key] = _who(host, asked, (load, server), tables)
+        known[key] = "" if clients & served else _who(host, clients, served, {*load, *server}, tables)
     return known[key]
 
 
-def _who(host: Host, asked: Collection[Connection], ends: tuple[tuple[int, ...], ...], tables: Tables) -> str:
-    """Return the program at the other end of a load's connections that is a client of the server itself."""
-    load, server = ends
-    served = {one.remote for one in _established(host, server, tables)}
-    clients = {one.local for one in asked}
-    if clients & served or not served:
-        return ""
-    for pid in (int(name) for name in host.list("/proc") if name.isdigit() and int(name) not in {*load, *server}):
+def _who(host: Host, clients: set[str], served: set[str], ends: set[int], tables: Tables) -> str:
+    """Return the program at the other end of a load's connections that is a client of the server itself; `ends` are both."""
+    for pid in (int(name) for name in host.list("/proc") if name.isdigit() and int(name) not in ends):
         own = _established(host, (pid,), tables)
         if {one.remote for one in own} & clients and {one.local for one in own} & served:
             return f"{host.read(f'/proc/{pid}/comm').strip()} ({pid})"
