@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help build clients servers quick fast test check long bench mutants docs dist tools clean \
-  format lint format-check types stubs contracts rust-format rust-format-check clippy rust-tests units collected all-units ready
+  entry format lint format-check types stubs contracts rust-format rust-format-check clippy rust-tests units collected all-units ready
 
 UV := .build/uv/bin/uv
 BIN := .venv/bin
@@ -76,6 +76,9 @@ test: ## everything, with the real controls; installs nothing, skips and counts 
 	@$(TESTED) -m alone $(ALONE) || echo "shown above" > .build/steps/alone
 	@$(BIN)/python tests/skips.py .build/skipped
 	@scripts/failures.sh
+
+entry: .build/dev.stamp ## the checks of one entry of a catalogue: make entry KIND=rules NAME=filling
+	@scripts/entry.sh "$(KIND)" "$(NAME)"
 
 check: ## formatters, linters, types, import contracts, for Python and Rust; changes nothing
 	$(STEPS) $(CHECKS) || { mkdir -p .build/steps; echo "see above" > .build/steps/build; }

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import replace
 
 from assay import measures
-from assay.answer import doubts, headlines
+from assay.answer import doubts, headlines, marks
 from assay.answer.wording import comparison as sentence
 from assay.answer.wording import summary as words
 from assay.records import (
@@ -133,7 +133,7 @@ def test_conditions_that_agree_share_a_sentence_and_their_worst_verdict():
     verdicts[last] = replace(verdicts[last], state=VerdictState.INVALID)
     one = headlines.headlines(replace(results, comparisons=same, comparison_verdicts=verdicts))[0]
     (line,) = one.lines
-    levels = words.listed([f"{c.within['clients']}" for c in same])
+    levels = marks.listed([f"{c.within['clients']}" for c in same])
     text = str(words.line(results.experiment, line))
     assert text.startswith("xfs is faster: 1.30 to 1.90 times the rate of ext4 at clients = " + levels)
     assert "95 % intervals from 1.20 to 2.00" in text

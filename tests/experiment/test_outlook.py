@@ -116,16 +116,32 @@ def test_unknown_spread_is_shown_in_three_cases() -> None:
 
 def test_among_many_contrasts_a_difference_must_be_larger() -> None:
     """By the strictest of Holm's levels; that it matters is a matter of its own interval, as long as that asks for more."""
-    one, three, nine = (
+    one, three, measures = (
         look(replace(experiment(), factors=experiment().factors[:factors], measures=MEASURES[:measures]))
         for factors, measures in ((1, 1), (2, 1), (2, 3))
     )
-    assert (one.family_size, three.family_size, nine.family_size) == (1, 3, 9)
-    shown = [outlook.effects[1] for outlook in (one, three, nine)]
-    for count, effect in zip((1, 3, 9), shown, strict=True):
+    assert [(each.family_size, each.secondary_size) for each in (one, three, measures)] == [(1, 0), (3, 0), (3, 6)]
+    shown = [outlook.effects[1] for outlook in (one, three, measures)]
+    for count, effect in zip((1, 3, 3), shown, strict=True):
         assert effect.detectable_share == pytest.approx(math.expm1(log_effect(5, 0.03, level=0.05 / count) or 0.0))
-    assert shown[0].provable_share == shown[1].provable_share == pytest.approx(0.128, abs=0.0005)
-    assert shown[2].provable_share == shown[2].detectable_share
+    assert [effect.provable_share for effect in shown] == [pytest.approx(0.128, abs=0.0005)] * 3
+
+
+def test_what_a_difference_that_matters_takes_is_the_number_of_blocks_that_just_shows_it() -> None:
+    """Of a secondary measure whose spread is known the level is that of Benjamini and Yekutieli."""
+    asked = replace(experiment(), factors=experiment().factors[:1], measures=MEASURES)
+    first, second = (one.name for one in MEASURES[:2])
+    for outlook, level in (
+        (look(asked, History(cv={first: 0.03})), 0.05),
+        (look(asked, History(cv={second: 0.03})), 0.05 / (2 * 1.5)),
+    ):
+        known = next(one for one in outlook.effects if one.measure is not None)
+        wanted = math.log1p(asked.matters_share)
+        assert known.needed is not None
+        assert (
+            (log_effect(known.needed, 0.03, level=level) or 1) <= wanted < (log_effect(known.needed - 1, 0.03, level=level) or 1)
+        )
+    assert look(asked, History(cv={first: 5.0})).effects[0].needed is None, "over a thousand"
 
 
 def test_a_precision_shows_no_more_than_the_blocks_that_it_takes() -> None:

@@ -57,7 +57,7 @@ def test_every_measure_and_condition_is_a_contrast():
     asked = made.experiment(LEVELS, clients=(1, 2), measures=(made.RATE, made.LATENCY))
     plan = made.plan(asked, 3)
     runs = [made.judged(made.run(t), {made.RATE: 100.0 + t.id % 7, made.LATENCY: 5.0 + t.id % 5}) for t in plan.trials]
-    assert RULE.check(of_runs("S06", asked, plan, runs)).observed["contrasts"] == 12
+    assert RULE.check(of_runs("S06", asked, plan, runs)).observed["contrasts"] == 6
 
 
 def test_a_schedule_that_was_left_qualifies_with_the_interval_over_the_looks():

@@ -117,7 +117,9 @@ def comparisons(experiment: Experiment, cells: Sequence[Cell], runs: Sequence[Ju
     """
     by_id = {judged.id: judged for judged in runs}
     tests = [tested(arms, experiment.matters_share) for arms in pairs_of_cells(experiment, cells, by_id)]
-    return tuple(with_effects(one, own.contrasts) for one, own in zip(corrected(tests), tests, strict=True))
+    return tuple(
+        with_effects(one, own.contrasts) for one, own in zip(corrected(tests, experiment.decides_by), tests, strict=True)
+    )
 
 
 def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[ArmPair]:

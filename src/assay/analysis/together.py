@@ -1,4 +1,8 @@
-"""All comparisons that are tested: a difference must also hold among all of them, by Dunnett's or by Holm's procedure.
+"""All comparisons that are tested: a difference must also hold among all of its family.
+
+The measures that an experiment decides by, its first one unless the file names others, are the primary family: 5 % over their
+comparisons alone, by Dunnett's or by Holm's procedure. All other measures are secondary: among their comparisons false
+discoveries are held at 5 % (Benjamini and Yekutieli), so that what is looked at besides takes nothing from what is decided.
 
 Dunnett where several candidates stand against one baseline in the same complete blocks and spread alike, under each
 condition and for each measure: one variance for all arms gives more degrees of freedom than each pair has. The families
@@ -11,13 +15,22 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from assay.frozen import dataclass
 from assay.records import Adjustment, Change, Comparison, Conclusion, Factor, Summary
 from assay.statistics.contrast import Contrast
-from assay.statistics.significance import LEVEL, POWER, alike, dunnett, holm, noncentrality
+from assay.statistics.significance import (
+    LEVEL,
+    POWER,
+    alike,
+    benjamini_yekutieli,
+    dunnett,
+    false_discovery_factor,
+    holm,
+    noncentrality,
+)
 
 LEAST_CANDIDATES = 2
 Key = tuple[int, int]
@@ -36,19 +49,27 @@ class Tested:
     contrasts: Sequence[Contrast] = ()
 
 
-def corrected(found: Sequence[Tested]) -> tuple[Comparison, ...]:
-    """The comparisons with adjusted p-values; a difference that the adjustment takes away is not claimed."""
+def corrected(found: Sequence[Tested], is_primary: Callable[[str], bool]) -> tuple[Comparison, ...]:
+    """The comparisons with adjusted p-values; a difference that the adjustment takes away is not claimed.
+
+    `is_primary` tells of a measure's name whether the experiment decides by it.
+    """
     tested = [one for one in found if one.comparison.p_value is not None]
-    families = list(families_of(tested).values())
+    primary = [one for one in tested if is_primary(one.comparison.measure)]
+    secondary = [one for one in tested if not is_primary(one.comparison.measure)]
+    families = list(families_of(primary).values())
     by_dunnett = bool(families) and all(map(fits, families))
-    adjusted = of_families(families) if by_dunnett else of_all(tested)
+    adjusted = {**(of_families(families) if by_dunnett else of_all(primary)), **of_others(secondary)}
+    first = (Adjustment.DUNNETT if by_dunnett else Adjustment.HOLM, len(primary))
+    kinds = {True: first, False: (Adjustment.BENJAMINI, len(secondary))}
     return tuple(
         replace(
             one.comparison,
             conclusion=demoted(one.comparison.conclusion, adjusted.get(id(one))),
             adjusted_p_value=adjusted.get(id(one)),
-            adjusted_by=Adjustment.DUNNETT if by_dunnett else Adjustment.HOLM,
-            tested=len(tested),
+            adjusted_by=kinds[is_primary(one.comparison.measure)][0],
+            tested=kinds[is_primary(one.comparison.measure)][1],
+            secondary=not is_primary(one.comparison.measure),
         )
         for one in found
     )
@@ -96,6 +117,12 @@ def of_all(tested: Sequence[Tested]) -> Mapping[int, float]:
     return dict(zip(map(id, tested), holm([one.comparison.p_value or 0.0 for one in tested]), strict=True))
 
 
+def of_others(tested: Sequence[Tested]) -> Mapping[int, float]:
+    """Identity of each secondary one -> its p-value among all of these."""
+    p_values = [one.comparison.p_value or 0.0 for one in tested]
+    return dict(zip(map(id, tested), benjamini_yekutieli(p_values), strict=True))
+
+
 def demoted(conclusion: Conclusion, adjusted: float | None) -> Conclusion:
     """What is left of a conclusion: no difference is claimed that its adjusted p-value does not support."""
     less = {Conclusion.MATTERS: Conclusion.UNDECIDED, Conclusion.IMMATERIAL: Conclusion.EQUIVALENT}
@@ -105,15 +132,15 @@ def demoted(conclusion: Conclusion, adjusted: float | None) -> Conclusion:
 def with_effects(comparison: Comparison, contrasts: Sequence[Contrast]) -> Comparison:
     """The comparison with the effect it could detect and the one it could prove to matter (80 % power).
 
-    Among several that are tested a difference is detected by the strictest of Holm's levels, where no other one differs.
+    Among several that are tested a difference is detected by the strictest level of their procedure, where no other one differs.
     """
     if comparison.ratio is None or comparison.ratio.low is None:
         return comparison
     widest = max(contrasts, key=lambda found: found.standard_error)
     freedom = max(1, round(widest.degrees))
-    alone, among = (
-        shown_in_errors(freedom, level) * widest.standard_error for level in (LEVEL, LEVEL / max(1, comparison.tested or 1))
-    )
+    tests = max(1, comparison.tested or 1)
+    strictest = LEVEL / (tests * (false_discovery_factor(tests) if comparison.secondary else 1))
+    alone, among = (shown_in_errors(freedom, level) * widest.standard_error for level in (LEVEL, strictest))
     return replace(
         comparison,
         detectable_share=math.expm1(among),

@@ -29,11 +29,13 @@ from assay.frozen import dataclass
 from assay.records import (
     UNREACHED,
     Cell,
+    Comparison,
     Conclusion,
     Experiment,
     Finding,
     Measure,
     PlanNote,
+    Ranking,
     Results,
     Scaling,
     ScalingKind,
@@ -83,6 +85,8 @@ class Lead:
     leaders: tuple[Value, ...] = ()
     """Of three compared levels or more those ahead, the best first; none where conditions disagree."""
     undecided: tuple[Line, ...] = ()
+    rankings: tuple[Ranking, ...] = ()
+    """Of three compared levels or more, one for each condition."""
     cells: tuple[Cell, ...] = ()
     everywhere: bool = True
     """Whether these are all cells of the measure."""
@@ -135,23 +139,39 @@ def _answered(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead
     found = [line for line in lines(results, measure) if any(one.ratio is not None for one in line.comparisons)]
     if not found:
         return _figure(results, measure, cells)
+    alike = not any(line.unlike for line in found)
+    ranked = tuple(one for one in results.rankings if one.measure == measure.name) if alike else ()
     law = _law(results, measure)
     if law and len(found) > 1:
         state = worst(line.state for line in found)
-        return Lead(kind=LeadKind.GROWTH, measure=measure, state=state, growth=law, lines=tuple(found[-1:]))
+        return Lead(kind=LeadKind.GROWTH, measure=measure, state=state, growth=law, lines=tuple(found[-1:]), rankings=ranked)
     decided = sorted(
         (line for line in found if line.conclusion is not Conclusion.UNDECIDED), key=lambda line: weight(line, measure)
     )
     first = decided or found
+    of_all = [*(line.state for line in found), *(judged(results, one.ahead) for one in ranked)]
     return Lead(
         kind=LeadKind.COMPARED,
         measure=measure,
-        state=worst(line.state for line in first),
+        state=worst(of_all if len(ranked) == 1 else [line.state for line in first]),
         lines=tuple(first[:MOST_LINES]),
         more=max(0, len(first) - MOST_LINES),
-        leaders=leaders(results, measure) if decided and not any(line.unlike for line in found) else (),
+        leaders=leaders(results, measure) if ranked else (),
+        rankings=ranked,
+        cells=tuple(cells) if alike and len({tuple(_conditions(results, cell)) for cell in cells}) == 1 else (),
         undecided=tuple(line for line in found if decided and line.conclusion is Conclusion.UNDECIDED),
     )
+
+
+def judged(results: Results, one: Comparison) -> VerdictState:
+    """The verdict of a comparison; UNVERIFIED where it has none."""
+    verdict = results.comparison_verdicts.get(one.id)
+    return verdict.state if verdict else VerdictState.UNVERIFIED
+
+
+def _conditions(results: Results, cell: Cell) -> Iterator[tuple[str, Value]]:
+    """The levels of a cell but that of the compared factor."""
+    return ((path, level) for path, level in cell.levels.items() if path != results.experiment.compare)
 
 
 def _law(results: Results, measure: Measure) -> Scaling | None:

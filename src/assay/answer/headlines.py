@@ -16,10 +16,6 @@ MOST_LINES = 8
 """So many lines of a measure are shown at once; the table of comparisons has them all."""
 APART = 2
 """So many undecided comparisons are listed one by one, each with what could not be seen."""
-FEWEST = 2
-"""Candidates: with one, the comparison itself says who is ahead."""
-Place = tuple[Value, float, float, float]
-"""Level, and how many times as good as the baseline it is: at least, by the estimate, at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,33 +126,6 @@ def refuses(finding: Finding) -> bool:
 
 
 def leaders(results: Results, measure: Measure) -> tuple[Value, ...]:
-    """Give the levels ahead under all conditions, the best first; none where conditions disagree or all levels are alike."""
-    kind = figure_kind(measure.figure)
-    here = [one for one in results.comparisons if one.measure == measure.name and one.ratio is not None and one.ratio.value > 0]
-    if kind is None or not here:
-        return ()
-    baseline = here[0].baseline
-    conditions: dict[tuple[tuple[str, Value], ...], list[Comparison]] = {}
-    for one in here:
-        if one.baseline == baseline:
-            conditions.setdefault(tuple(one.within.items()), []).append(one)
-    found = [ahead(same, higher=kind.better is Better.HIGHER) for same in conditions.values()]
-    enough = all(len(same) >= FEWEST for same in conditions.values())
-    return found[0] if enough and all(set(one) == set(found[0]) for one in found) else ()
-
-
-def ahead(same: Sequence[Comparison], *, higher: bool) -> tuple[Value, ...]:
-    """Give the levels ahead under one condition; none where no level is behind."""
-    places: list[Place] = [(same[0].baseline, 1.0, 1.0, 1.0), *(place(one, higher=higher) for one in same)]
-    best = max(places, key=lambda each: each[2])
-    reach = [each for each in places if each is best or each[3] >= best[1]]
-    return tuple(each[0] for each in sorted(reach, key=lambda each: -each[2])) if len(reach) < len(places) else ()
-
-
-def place(one: Comparison, *, higher: bool) -> Place:
-    """How good a candidate is, where more is better."""
-    assert one.ratio is not None
-    value = one.ratio.value
-    low, high = one.ratio.sure
-    low, high = (low or value, high or value) if one.ratio.range is None else (low or 0.0, high or math.inf)
-    return (one.candidate, low, value, high) if higher else (one.candidate, 1 / high, 1 / value, 1 / low if low else math.inf)
+    """Give the levels ahead under all conditions, the best first; none where conditions disagree or no level is behind."""
+    found = [one.leaders for one in results.rankings if one.measure == measure.name]
+    return found[0] if found and all(set(one) == set(found[0]) for one in found) else ()

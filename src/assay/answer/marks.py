@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from assay import measures
 from assay.measures import percent, with_unit
@@ -249,3 +249,8 @@ def limiter(one: Limiter) -> str:
         stopped = f" ({one.stops:,} stops, {percent(one.stopped_share or 0.0)} of the time)" if one.stops else ""
         return f"limited by the {declared}CPU quota of control group {one.name}{stopped}"
     return f"limited by {one.amount:g} {'CPU' if one.amount == 1 else 'CPUs'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

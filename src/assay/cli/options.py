@@ -94,6 +94,15 @@ LabOption = Annotated[Path, typer.Option(LAB, metavar="DIR", envvar="ASSAY_LAB",
 GateOption = Annotated[
     Gate, typer.Option("--gate", metavar="[=strict]", help="Exit 3 on a bad verdict, 4 on an unmet requirement.")
 ]
+JunitOption = Annotated[
+    str | None,
+    typer.Option(
+        "--junit", metavar="FILE", callback=json_file, help="Write figures, comparisons and requirements as JUnit tests."
+    ),
+]
+SummaryOption = Annotated[
+    str | None, typer.Option("--summary", metavar="FILE", callback=json_file, help="Append the report to a file, as Markdown.")
+]
 BoundFactorOption = Annotated[
     float | None,
     typer.Option("--bound-factor", metavar="N", min=1.0, help="With --gate: bounds further apart than N times are TAINTED."),

@@ -19,7 +19,7 @@ from assay.experiment import spread
 from assay.experiment.consistency import NUMERALS
 from assay.experiment.design import Structure, owners, structure, varying
 from assay.experiment.named_hosts import LOCAL, readdressed
-from assay.experiment.outlook import Outlook, PlannedEffect
+from assay.experiment.outlook import MOST_NEEDED, Outlook, PlannedEffect
 from assay.hosts.local import Local
 from assay.laboratory.history import history
 from assay.laboratory.session import experiment_of, here
@@ -183,7 +183,7 @@ def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
     if outlook.compare is None and experiment.design is None:
         return ["  compares    nothing: no factor to compare, so figures without ratios"]
     matters = human(experiment.matters_share, Unit.SHARE)
-    together = f" ({outlook.family_size} tests, Holm-adjusted)" if outlook.family_size > 1 else ""
+    together = _together(outlook)
     contrasts = (
         f"{outlook.contrasts} contrast{'' if outlook.contrasts == 1 else 's'} per measure{together}, {outlook.design.value} arms"
     )
@@ -192,11 +192,28 @@ def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
         first = f"  estimates   {outlook.contrasts} effects per measure, Holm-adjusted; smallest relevant effect {matters}"
     names = [_spread(effect, precise=isinstance(experiment.repeats, Precision)) for effect in outlook.effects]
     rows = [
-        Row(cells=(f"    {name}", _least(effect.detectable_share), _least(effect.provable_share)))
+        Row(cells=(f"    {name}", _least(effect.detectable_share), _least(effect.provable_share), *_needed(outlook, effect)))
         for name, effect in zip(names, outlook.effects, strict=True)
     ]
-    header = ("  trial-to-trial variation", "minimum detectable effect", "minimum provable effect")
+    needed = (f"blocks to detect {matters}",) if outlook.compare is not None else ()
+    header = ("  trial-to-trial variation", "minimum detectable effect", "minimum provable effect", *needed)
     return [first, table(header, rows, range(1, len(header)))]
+
+
+def _together(outlook: Outlook) -> str:
+    """` (3 tests, Dunnett-adjusted; 6 of secondary measures, Benjamini-Yekutieli-adjusted)`; empty of a single test."""
+    procedure = "Dunnett-adjusted, or Holm where spreads differ" if outlook.by_dunnett else "Holm-adjusted"
+    texts = [f"{outlook.family_size} tests, {procedure}"] if outlook.family_size > 1 else []
+    if outlook.secondary_size > 1:
+        texts += [f"{outlook.secondary_size} of secondary measures, Benjamini-Yekutieli-adjusted"]
+    return f" ({'; '.join(texts)})" if texts else ""
+
+
+def _needed(outlook: Outlook, effect: PlannedEffect) -> tuple[str, ...]:
+    """How many blocks a difference that matters takes, where something is compared."""
+    if outlook.compare is None:
+        return ()
+    return (f"{effect.needed:,}" if effect.needed else f"over {MOST_NEEDED:,}",)
 
 
 def _spread(effect: PlannedEffect, *, precise: bool) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from assay.answer.plainly import plainly
 from assay.audit.verdicts import failures
 from assay.cli import tables
+from assay.cli.job import NOTHING, JobFiles
 from assay.cli.summary import summary
 from assay.errors import UsageError
 from assay.laboratory.gate import Gate, status
@@ -23,7 +24,9 @@ MOST_NAMED = 20
 """So many changed verdicts are named."""
 
 
-def audit(lab: Path, which: str | None, *, json_to: str | None, gate: Gate, bound_factor: float | None = None) -> int:
+def audit(
+    lab: Path, which: str | None, *, json_to: str | None, gate: Gate, bound_factor: float | None = None, job: JobFiles = NOTHING
+) -> int:
     """Judge an experiment anew, keep what comes out under today's ruleset, show it. Raises BusyError while a run writes."""
     folder = notebook.choose(lab, which)
     with Store.open(folder) as store:
@@ -34,7 +37,9 @@ def audit(lab: Path, which: str | None, *, json_to: str | None, gate: Gate, boun
         store.judge(results.ruleset, verdicts, {judged.id: judged.courses for judged in results.runs})
         store.derive(results.ruleset, results)
     deliver(json_to, "audit", lambda: plainly(results), lambda: text(former, results))
-    return status(gated(folder, results, bound_factor), gate)
+    seen = gated(folder, results, bound_factor)
+    job.write(seen, gate)
+    return status(seen, gate)
 
 
 def text(former: Results | None, now: Results) -> str:

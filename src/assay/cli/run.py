@@ -16,6 +16,7 @@ from assay import catalogue
 from assay.answer import doubts
 from assay.answer.plainly import plainly
 from assay.catalogue import Mounts
+from assay.cli.job import NOTHING, JobFiles
 from assay.cli.options import NOTEBOOK
 from assay.cli.summary import summary
 from assay.errors import ObstacleErrors, RefusedError, UsageError, refuse
@@ -65,6 +66,7 @@ class Request:
     """HOST=ADDRESS for addresses instead of the file's."""
     json_to: str | None
     gate: Gate
+    job: JobFiles = NOTHING
     bound_factor: float | None = None
     """How far apart the bounds of a figure are at most for the gate; None: as file and rules have it."""
     progress: ProgressMode
@@ -95,6 +97,7 @@ def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: boo
         results = conclude(store)
         over = why_over(store)
     show(request, results, store.folder)
+    request.job.write(gated(store.folder, results, request.bound_factor), request.gate)
     if over is not None:
         say(f"assay: soak {over}", sys.stderr)
         return NOT_ALL_MEASURED

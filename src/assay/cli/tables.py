@@ -86,11 +86,15 @@ def comparison_row(results: Results, one: Comparison) -> Row:
 
 
 def tested(comparisons: Sequence[Comparison]) -> str:
-    """How many comparisons were tested, where it is more than one; empty else."""
-    first = next(iter(comparisons), None)
-    if first is None or (first.tested or 0) < 2:
-        return ""
-    return f"{first.tested} comparisons tested; p-values are {first.adjusted_by.value}-adjusted."
+    """How many comparisons were tested, of the measures that decide and of others, where it is more than one; empty else."""
+    deciding = next((one for one in comparisons if not one.secondary), None)
+    others = next((one for one in comparisons if one.secondary), None)
+    texts = []
+    if deciding is not None and (deciding.tested or 0) > 1:
+        texts = [f"{deciding.tested} comparisons tested; p-values are {deciding.adjusted_by.value}-adjusted."]
+    if others is not None and (others.tested or 0) > 1:
+        texts += [f"{others.tested} comparisons of secondary measures; p-values are {others.adjusted_by.value}-adjusted."]
+    return " ".join(texts)
 
 
 def ratio_text(ratio: Estimate | None) -> tuple[str, str]:

@@ -19,10 +19,12 @@ from assay.cli.options import (
     HostAction,
     HostOption,
     JsonOption,
+    JunitOption,
     LabOption,
     ProgressOption,
     ReportFormat,
     Shell,
+    SummaryOption,
     VerdictGateOption,
     WhichArgument,
     finish,
@@ -108,10 +110,13 @@ def run(
     json_to: JsonOption = None,
     gate: GateOption = Gate.OFF,
     bound_factor: BoundFactorOption = None,
+    junit: JunitOption = None,
+    step_summary: SummaryOption = None,
     progress: ProgressOption = ProgressMode.AUTO,
 ) -> None:
     """Run an experiment: measure, audit, compare, report."""
     from assay.cli import run as verb
+    from assay.cli.job import JobFiles
 
     request = verb.Request(
         file=file,
@@ -121,6 +126,7 @@ def run(
         hosts=tuple(host or ()),
         json_to=json_to,
         gate=gate,
+        job=JobFiles(junit=junit, summary=step_summary),
         bound_factor=bound_factor,
         progress=progress,
     )
@@ -183,11 +189,15 @@ def audit(
     json_to: JsonOption = None,
     gate: GateOption = Gate.OFF,
     bound_factor: BoundFactorOption = None,
+    junit: JunitOption = None,
+    step_summary: SummaryOption = None,
 ) -> None:
     """Audit all runs again, from the raw data by the current rules."""
+    from assay.cli.job import JobFiles
     from assay.cli.results import audit as verb
 
-    finish(lambda: verb(lab, which, json_to=json_to, gate=gate, bound_factor=bound_factor))
+    job = JobFiles(junit=junit, summary=step_summary)
+    finish(lambda: verb(lab, which, json_to=json_to, gate=gate, bound_factor=bound_factor, job=job))
 
 
 @app.command()

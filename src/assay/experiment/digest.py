@@ -37,6 +37,8 @@ def digest(experiment: Experiment) -> str:
         for added in ("summary", "unit"):
             if measure[added] is None:
                 del measure[added]
+        if not measure["primary"]:
+            del measure["primary"]
     _without_names(values["factors"])
     _without_rates(values["workloads"])
     _without_sides(values["workloads"])

@@ -73,7 +73,7 @@ def measures(document: Document, shape: FileShape, scene: Known) -> tuple[Measur
     for name in (*shape.measures, *_left_out(document, shape)):
         measure, written = _measure(document, ("measures", name), name, scene), shape.measures.get(name)
         if measure is not None and written is not None:
-            found[name] = replace(measure, claim=Claim(**dict(written.claim)), summary=written.summary)
+            found[name] = replace(measure, claim=Claim(**dict(written.claim)), summary=written.summary, primary=written.primary)
     if not shape.measures:
         defaults = (
             Measure(workload=workload, operation=operation, figure=figure)

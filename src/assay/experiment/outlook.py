@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
+from statistics import NormalDist
 
 from assay import catalogue
 from assay.catalogue import Order, Pace
@@ -19,6 +20,7 @@ from assay.records import (
     Endpoint,
     EndpointKind,
     Experiment,
+    Pairs,
     Plan,
     Precision,
     TargetSpec,
@@ -40,6 +42,8 @@ CONNECT_S, ATTEND_S, ARM_S = 0.16, 0.15, 0.15
 """What each far host adds to an experiment, to each trial (facts, mounts) and to each phase (looks, arming, clocks, drain).
 Connecting to 30 took 4.7 s. A trial of five phases took 17 s with one host and 120 s with 30, on two busy CPUs where a trial
 without far hosts took four times its guess."""
+MOST_NEEDED = 1000
+"""Blocks beyond which a plan does not say how many it would take."""
 REPEATED = 1.2
 """Runs that noise spoils are repeated; the repeats take at most half as long as the first runs."""
 UNKNOWN_CVS = (0.01, 0.03, 0.10)
@@ -57,6 +61,8 @@ class PlannedEffect:
     provable_share: float | None
     blocks: int
     """With so many: those that the precision asked for is expected to take, else all."""
+    needed: int | None = None
+    """So many would detect a difference that matters, 80 times of 100; None beyond MOST_NEEDED, and where nothing is compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +83,11 @@ class Outlook:
     design: Design
     effects: tuple[PlannedEffect, ...]
     family_size: int = 1
-    """Contrasts of all measures, which are held together: a difference must stand among them."""
+    """Contrasts of the measures that decide, which are held together: a difference must stand among them."""
+    secondary_size: int = 0
+    """Contrasts of all other measures, which are held together by their false discoveries."""
+    by_dunnett: bool = False
+    """Whether several candidates stand against one baseline, mixed in time."""
 
 
 def outlook(experiment: Experiment, plan: Plan, history: History | None = None) -> Outlook:
@@ -98,6 +108,8 @@ def outlook(experiment: Experiment, plan: Plan, history: History | None = None) 
         design=_design(experiment),
         effects=_effects(experiment, blocks, known),
         family_size=_family_size(experiment),
+        secondary_size=_secondary_size(experiment),
+        by_dunnett=_by_dunnett(experiment),
     )
 
 
@@ -193,9 +205,26 @@ def _contrasts(experiment: Experiment) -> int:
 
 
 def _family_size(experiment: Experiment) -> int:
-    """Count the contrasts; a measure has contrasts with its own workload only."""
+    """Count the contrasts of the measures that decide; a measure has contrasts with its own workload only."""
+    primary = [one for one in experiment.compared_measures() if experiment.decides_by(one.name)]
+    return max(1, _of_a_measure(experiment) * len(primary))
+
+
+def _secondary_size(experiment: Experiment) -> int:
+    secondary = [one for one in experiment.compared_measures() if not experiment.decides_by(one.name)]
+    return _of_a_measure(experiment) * len(secondary) if experiment.compare is not None else 0
+
+
+def _of_a_measure(experiment: Experiment) -> int:
     workloads = next((len(factor.levels) for factor in experiment.factors if factor.path == "workload"), 1)
-    return max(1, _contrasts(experiment) // workloads * len(experiment.compared_measures()))
+    return _contrasts(experiment) // workloads
+
+
+def _by_dunnett(experiment: Experiment) -> bool:
+    factor = next((one for one in experiment.factors if one.path == experiment.compare), None)
+    if factor is None or factor.change is Change.MANUAL or experiment.pairs is Pairs.ALL:
+        return False
+    return len(factor.levels) > 2
 
 
 def _design(experiment: Experiment) -> Design:
@@ -215,20 +244,48 @@ def _effects(experiment: Experiment, blocks: int, history: History) -> tuple[Pla
 def _effect(experiment: Experiment, blocks: int, measure: str | None, cv: float) -> PlannedEffect:
     """Return what can be shown with this spread: of the compared levels, else of the factor that the design tells least of.
 
-    Of several contrasts a difference is shown by the strictest of Holm's levels, where no other one differs; that it matters
-    is shown by the interval of its own.
+    Of several contrasts a difference is shown by the strictest level of their procedure, where no other one differs; that it
+    matters is shown by the interval of its own.
     """
+    needed = _needed(experiment, measure, cv)
     blocks = min(blocks, _precise(experiment, cv))
     if experiment.compare is None:
         among = alone = log_effect(experiment, blocks, cv)
     else:
         arms = _design(experiment)
-        among = significance.log_effect(blocks, cv, arms, level=LEVEL / _family_size(experiment))
+        among = significance.log_effect(blocks, cv, arms, level=_strictest(experiment, measure))
         alone = significance.log_effect(blocks, cv, arms)
     if among is None or alone is None:
-        return PlannedEffect(measure=measure, cv_share=cv, detectable_share=None, provable_share=None, blocks=blocks)
+        return PlannedEffect(
+            measure=measure, cv_share=cv, detectable_share=None, provable_share=None, blocks=blocks, needed=needed
+        )
     proved = math.expm1(max(among, math.log1p(experiment.matters_share) + alone))
-    return PlannedEffect(measure=measure, cv_share=cv, detectable_share=math.expm1(among), provable_share=proved, blocks=blocks)
+    return PlannedEffect(
+        measure=measure, cv_share=cv, detectable_share=math.expm1(among), provable_share=proved, blocks=blocks, needed=needed
+    )
+
+
+def _strictest(experiment: Experiment, measure: str | None) -> float:
+    """Return the level of one contrast of a measure among its family; of an unknown one that of those that decide."""
+    if measure is None or experiment.decides_by(measure):
+        return LEVEL / _family_size(experiment)
+    many = max(1, _secondary_size(experiment))
+    return LEVEL / (many * significance.false_discovery_factor(many))
+
+
+def _needed(experiment: Experiment, measure: str | None, cv: float) -> int | None:
+    """Return the smallest number of blocks with which a difference that matters is detected."""
+    if experiment.compare is None or experiment.matters_share <= 0:
+        return None
+    wanted, arms, level = math.log1p(experiment.matters_share), _design(experiment), _strictest(experiment, measure)
+
+    def enough(blocks: int) -> bool:
+        seen = significance.log_effect(blocks, cv, arms, level=level)
+        return seen is not None and seen <= wanted
+
+    errors = NormalDist().inv_cdf(1 - level / 2) + NormalDist().inv_cdf(POWER)  # of many blocks: with few it takes some more
+    first = max(2, math.ceil(2 * (errors * cv / wanted) ** 2))
+    return next(filter(enough, range(first, MOST_NEEDED + 1)), None)
 
 
 def _precise(experiment: Experiment, cv: float) -> int:

@@ -29,10 +29,11 @@ class ClaimShape(_Shape):
 
 
 class MeasureShape(_Shape):
-    """A measure: at most a claim, and what stands for its runs."""
+    """A measure: at most a claim, what stands for its runs, and whether the experiment decides by it."""
 
     claim: ClaimShape = ClaimShape()
     summary: Summary | None = None
+    primary: StrictBool = False
 
 
 class FactorShape(_Shape):

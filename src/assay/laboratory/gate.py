@@ -32,10 +32,14 @@ def status(results: Results, gate: Gate) -> int:
         return 0
     if any(state in gate.bad for state in states(results)):
         return BAD_VERDICT
-    unmet = (RequirementState.NOT_MET, *((RequirementState.UNDECIDED,) if gate is Gate.STRICT else ()))
-    if any(requirement.state in unmet for requirement in results.requirements):
+    if any(requirement.state in unmet(gate) for requirement in results.requirements):
         return UNMET
     return 0
+
+
+def unmet(gate: Gate) -> tuple[RequirementState, ...]:
+    """The states of a requirement that a gate does not let through."""
+    return (RequirementState.NOT_MET, *((RequirementState.UNDECIDED,) if gate is Gate.STRICT else ()))
 
 
 def states(results: Results) -> Iterator[VerdictState]:

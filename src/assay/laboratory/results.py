@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.analysis import cells, compare, dips, require, sensitivity, steady_state
+from assay.analysis import cells, compare, dips, ranking, require, sensitivity, steady_state
 from assay.analysis.scaling import bounds, efficiency, law
 from assay.audit import judge, limits
 from assay.errors import DamagedError
@@ -61,12 +61,14 @@ def answered(bare: Results, load: notebook.Load) -> Results:
     experiment, plan, runs = bare.experiment, bare.plan, bare.runs
     table = cells.cells(experiment, plan, runs, load, limits.bound_factor(experiment))
     comparisons = efficiency.scaled(experiment, compare.comparisons(experiment, table, runs), runs, load)
-    verdicts = judge.judge_comparisons(experiment, plan, runs, comparisons, load)
+    ranked = ranking.rankings(experiment, table, runs)
+    verdicts = judge.judge_comparisons(experiment, plan, runs, (*comparisons, *(one.ahead for one in ranked)), load)
     return replace(
         bare,
         cells=table,
         comparisons=comparisons,
         comparison_verdicts=verdicts,
+        rankings=ranked,
         requirements=require.requirements(experiment, table, comparisons, runs, lambda one: verdicts[one.id].state),
         dips=dips.dips(experiment, table, runs),
         scaling=law.judged((*law.scaling(experiment, table, comparisons), *bounds.bounded(experiment, runs, table, load)), table),

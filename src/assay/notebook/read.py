@@ -28,6 +28,7 @@ from assay.records import (
     Missing,
     Observations,
     Plan,
+    Ranking,
     RequirementResult,
     Results,
     Run,
@@ -328,6 +329,7 @@ def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain 
         comparison_verdicts={
             subject: plain.from_plain(Verdict, verdict) for subject, verdict in found["comparison_verdicts"].items()
         },
+        rankings=tuple(plain.from_plain(Ranking, one) for one in found.get("rankings", ())),
         requirements=tuple(plain.from_plain(RequirementResult, result) for result in found["requirements"]),
         dips=tuple(plain.from_plain(Dip, one) for one in found["dips"]),
         scaling=tuple(plain.from_plain(Scaling, one) for one in found.get("scaling", ())),

@@ -168,6 +168,7 @@ class Store:
             "cells": plain.to_plain(results.cells),
             "comparisons": plain.to_plain(results.comparisons),
             "comparison_verdicts": plain.to_plain(results.comparison_verdicts),
+            "rankings": plain.to_plain(results.rankings),
             "requirements": plain.to_plain(results.requirements),
             "dips": plain.to_plain(results.dips),
             "scaling": plain.to_plain(results.scaling),

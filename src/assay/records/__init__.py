@@ -18,6 +18,8 @@ from assay.records.estimates import (
     ExclusionReason,
     FactorEffect,
     Method,
+    Rank,
+    Ranking,
     RequirementResult,
     RequirementState,
     Sensitivity,

@@ -176,6 +176,8 @@ class Adjustment(StrEnum):
 
     HOLM = "Holm"
     DUNNETT = "Dunnett"
+    HSU = "Hsu"
+    BENJAMINI = "Benjamini-Yekutieli"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +207,8 @@ class Comparison:
     adjusted_by: Adjustment = Adjustment.HOLM
     tested: int | None = None
     """Comparisons of the experiment that were tested together; None where an older version did not count them."""
+    secondary: bool = False
+    """Whether it is of a measure that the experiment does not decide by: false discoveries are held at 5 % among all of these."""
     unfiltered: Estimate | None = None
     """The ratio with the runs that are excluded as INVALID or for noise counted in; None where there are none."""
     parallel_efficiency: Estimate | None = None
@@ -220,6 +224,34 @@ class Comparison:
         within = ",".join(f"{path}={level}" for path, level in self.within.items())
         arms = f"{self.candidate}/{self.baseline}" if self.of_every_pair else str(self.candidate)
         return f"comparison:{self.measure}:{arms}" + (f":{within}" if within else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rank:
+    """A level of the compared factor among all of them."""
+
+    level: Value
+    estimate: Estimate
+    may_be_best: bool
+    """Whether it is not ruled out as the best (Hsu); always so where nothing could be tested."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking:
+    """The levels of the compared factor by one measure under fixed conditions, the best first."""
+
+    measure: str
+    factor: str
+    within: Mapping[str, Value]
+    ranks: tuple[Rank, ...]
+    ahead: Comparison
+    """The best against the second best."""
+
+    @property
+    def leaders(self) -> tuple[Value, ...]:
+        """The levels that could be the best, the best first; none where no level is ruled out."""
+        found = tuple(one.level for one in self.ranks if one.may_be_best)
+        return found if len(found) < len(self.ranks) else ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,6 +107,8 @@ class Measure:
     """None: by its unit, totals for shares and counts, else the geometric mean."""
     unit: str | None = None
     """Of a figure that a command of `[observe]` gives: its base unit; None of all figures that the lab knows itself."""
+    primary: bool = False
+    """Whether the file says that the experiment decides by it."""
 
     @property
     def name(self) -> str:
@@ -325,6 +327,11 @@ class Experiment:
         required = {one.measure for one in self.requirements}
         asked = tuple(one for one in self.measures if one.workload not in below or one.name in required)
         return asked if any(one.workload not in below for one in asked) else self.measures
+
+    def decides_by(self, name: str) -> bool:
+        """Whether a measure is primary: the file says so, or it is the first one and the file says so of none."""
+        named = [one.name for one in self.measures if one.primary]
+        return name in (named or [one.name for one in self.compared_measures()[:1]])
 
     @property
     def first_target(self) -> TargetSpec | None:

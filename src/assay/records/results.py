@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from assay.frozen import dataclass, field
-from assay.records.estimates import Cell, Comparison, Dip, Estimate, RequirementResult, Sensitivity
+from assay.records.estimates import Cell, Comparison, Dip, Estimate, Ranking, RequirementResult, Sensitivity
 from assay.records.experiment import Experiment
 from assay.records.judgement import Finding, Verdict
 from assay.records.plan import Plan
@@ -143,7 +143,8 @@ class Results:
     cells: tuple[Cell, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     comparison_verdicts: Mapping[str, Verdict] = field(default_factory=dict)
-    """By the comparison's id."""
+    """By the comparison's id; those of the best against the second best, too."""
+    rankings: tuple[Ranking, ...] = ()
     requirements: tuple[RequirementResult, ...] = ()
     dips: tuple[Dip, ...] = ()
     scaling: tuple[Scaling, ...] = ()

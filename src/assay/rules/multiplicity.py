@@ -1,7 +1,7 @@
 """Finds differences that come from testing often: many comparisons, or one before its schedule ended.
 
-The rule reads the p-value of each comparison, adjusted for all comparisons of the experiment (Holm; Dunnett for several
-candidates against one baseline). It also reads the schedule.
+The rule reads the p-value of each comparison, adjusted for all comparisons of its family. It also reads the schedule.
+Measures that decide: Holm, or Dunnett for several candidates against one baseline. Secondary ones: Benjamini and Yekutieli.
 - A fixed number of blocks (`repeats = 20`, no budget) and the runs end earlier: qualified. The bound is the interval for one
   look after each planned block from the third on.
 - p at most 5 % and the adjusted p above: qualified. The bound is the simultaneous interval of all comparisons (Bonferroni).
@@ -51,7 +51,7 @@ def check(case: ComparisonCase) -> Finding:
         )
     of = f"{count} comparisons tested" if count > 1 else "One comparison tested"
     if not answers.lost_by_adjustment(case.comparison):
-        held = f"; Holm-adjusted p = {adjusted:.2g}" if adjusted is not None and count > 1 else ""
+        held = f"; {case.comparison.adjusted_by.value}-adjusted p = {adjusted:.2g}" if adjusted is not None and count > 1 else ""
         return found(RULE, case, State.PASS, f"{of}{held}.", observed=observed, threshold=threshold)
     bound = simultaneous(case, count)
     return found(
@@ -81,7 +81,7 @@ def blocks_begun(case: ComparisonCase) -> int:
 
 
 def contrasts(case: ComparisonCase) -> int:
-    """Number of contrasts: per measure, each level with its baselines under each combination of the remaining factors."""
+    """Number of contrasts of its family: per measure, each level with its baselines under each combination of other factors."""
     factor, experiment = case.comparison.factor, case.experiment
     combinations = {
         tuple(sorted((path, str(level)) for path, level in trial.levels.items())) for trial in case.plan.trials if not trial.block
@@ -89,7 +89,8 @@ def contrasts(case: ComparisonCase) -> int:
     later = sum((factor, str(case.comparison.baseline)) not in levels for levels in combinations)
     if experiment.pairs is Pairs.ALL:
         later = later * next((len(one.levels) for one in experiment.factors if one.path == factor), 2) // 2
-    return max(1, later * len(experiment.measures))
+    decides = experiment.decides_by(case.measure.name)
+    return max(1, later * sum(experiment.decides_by(one.name) == decides for one in experiment.measures))
 
 
 def simultaneous(case: ComparisonCase, count: int) -> Bound:
@@ -124,6 +125,7 @@ RULE = Rule(
     advice="Call a search for differences a search. Name the deciding comparison before the run, and repeat it on fresh "
     'trials. Let the schedule end by itself: `repeats = "until 3 %"` and `budget` stop without a look at the leader.',
     sources=(
+        "Benjamini and Yekutieli, Annals of Statistics 29 (2001) 1165: false discoveries under any dependency",
         "Holm, Scandinavian J. of Statistics 6 (1979) 65: a simple sequentially rejective multiple test procedure",
         "Armitage, McPherson and Rowe, J. Royal Statistical Society A 132 (1969) 235: repeated significance tests",
         "Hoefler and Belli, SC 2015: scientific benchmarking of parallel computing systems",

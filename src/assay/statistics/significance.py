@@ -9,7 +9,9 @@ procedure for comparing several treatments with a control, J. American Statistic
 variance is the residual mean square of arms and blocks (two-way, additive, on logarithms), so its degrees of freedom are (arms
 - 1) (blocks - 1) and not those of samples without blocks, which scipy.stats.dunnett assumes. All arms must spread alike:
 `alike` says whether the differences to the baseline do. Any others: S. Holm, A simple sequentially rejective multiple test
-procedure, Scandinavian J. of Statistics 6 (1979), 65-70.
+procedure, Scandinavian J. of Statistics 6 (1979), 65-70. Where a share of false discoveries is what must be held: Y. Benjamini,
+D. Yekutieli, The control of the false discovery rate in multiple testing under dependency, Annals of Statistics 29 (2001),
+1165-1188, whose factor, the sum of 1/i, holds whatever depends on what.
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ def alike(baseline: Arm, candidates: Sequence[Arm]) -> bool:
     """Whether the differences to the baseline (of logarithms) spread alike, so that one variance stands for all."""
     if len(baseline) < LEAST_BLOCKS:
         return False
-    spreads = [variance(_differences(baseline, arm)) for arm in candidates]
+    spreads = [variance(differences(baseline, arm)) for arm in candidates]
     return min(spreads) > 0 and max(spreads) / min(spreads) <= MOST_UNLIKE
 
 
@@ -99,7 +101,7 @@ def dunnett(baseline: Arm, candidates: Sequence[Arm]) -> tuple[float, ...]:
     if blocks < LEAST_BLOCKS or any(len(arm) != blocks for arm in arms):
         raise ValueError(f"found arms of {', '.join(str(len(arm)) for arm in arms)} blocks; expected at least 3, the same in all")
     freedom = (len(arms) - 1) * (blocks - 1)
-    square = _residual_square(arms) / freedom
+    square = residual_square(arms) / freedom
     if square <= 0:
         raise ValueError("found no spread at all; expected some")
     scale = math.sqrt(2 * square / blocks)
@@ -112,24 +114,34 @@ def exceeded(statistic: float, candidates: int, freedom: float) -> float:
     Statistics of one baseline correlate by 1/2: given the baseline they are independent, so it is one integral over it and
     one over the variance; held between the probability of one alone and that times their number (Bonferroni).
     """
+    return _exceeded(statistic, candidates, freedom, sides=2)
+
+
+def exceeded_above(statistic: float, candidates: int, freedom: float) -> float:
+    """The same of the largest one upwards: how probable it is that one of so many candidates is so far above the baseline."""
+    return _exceeded(statistic, candidates, freedom, sides=1)
+
+
+def _exceeded(statistic: float, candidates: int, freedom: float, *, sides: int) -> float:
     import numpy as np
     from scipy.special import chdtri, ndtr, stdtr
 
-    alone = float(2 * stdtr(freedom, -statistic))
+    alone = float(sides * stdtr(freedom, -statistic))
     shares = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     bounds = math.sqrt(2) * statistic * np.sqrt(chdtri(freedom, shares) / freedom)[:, None]
     at = np.linspace(-_REACH, _REACH, _GRID)
     weights = np.exp(-(at**2) / 2)
-    within = (ndtr(at + bounds) - ndtr(at - bounds)) ** candidates
+    within = (ndtr(at + bounds) - (ndtr(at - bounds) if sides == 2 else 0.0)) ** candidates
     inside = float(np.mean(within @ (weights / weights.sum())))
     return min(max(1 - inside, alone), candidates * alone, 1.0)
 
 
-def _differences(baseline: Arm, candidate: Arm) -> list[float]:
+def differences(baseline: Arm, candidate: Arm) -> list[float]:
+    """Of logarithms, candidate less baseline, block by block."""
     return [math.log(b / a) for a, b in zip(baseline, candidate, strict=True)]
 
 
-def _residual_square(arms: Sequence[Sequence[float]]) -> float:
+def residual_square(arms: Sequence[Sequence[float]]) -> float:
     """The sum of squares that neither arms nor blocks explain."""
     of_arms, of_blocks = [fmean(arm) for arm in arms], [fmean(block) for block in zip(*arms, strict=True)]
     centre = fmean(of_arms)
@@ -148,3 +160,19 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[position]))
         adjusted[position] = highest
     return tuple(adjusted)
+
+
+def benjamini_yekutieli(p_values: Sequence[float]) -> tuple[float, ...]:
+    """The p-values adjusted so that of those up to 5 % at most 5 % are false, on average; in the order given."""
+    many, lowest = len(p_values), 1.0
+    factor = many * false_discovery_factor(many)
+    adjusted = [1.0] * many
+    for rank, position in reversed(list(enumerate(sorted(range(many), key=p_values.__getitem__), 1))):
+        lowest = min(lowest, factor / rank * p_values[position])
+        adjusted[position] = lowest
+    return tuple(adjusted)
+
+
+def false_discovery_factor(many: int) -> float:
+    """The sum of 1/i up to so many tests: by how much stricter than independent tests any others are."""
+    return sum(1 / rank for rank in range(1, many + 1))

@@ -15,8 +15,22 @@ from assay.answer.doubts import Reason, Required
 from assay.answer.headlines import Line
 from assay.answer.remarks import Remarked
 from assay.answer.scales import show, show_range, show_truth
-from assay.answer.wording import comparison, effects, essence, labels, layers, scaling, trust
-from assay.records import Comparison, Conclusion, Estimate, Experiment, Measure, RequirementState, Tier, Value, VerdictState
+from assay.answer.wording import comparison, effects, essence, labels, layers, ranking, scaling, trust
+from assay.records import (
+    Comparison,
+    Conclusion,
+    Estimate,
+    Experiment,
+    Measure,
+    Ranking,
+    RequirementState,
+    Tier,
+    Value,
+    VerdictState,
+)
+
+MOST_RANKED = 4
+"""So many conditions have their order of levels told."""
 
 
 def opening(answer: Answer) -> str:
@@ -38,12 +52,18 @@ def following(answer: Answer) -> tuple[str, ...]:
     return (
         *rest,
         *(f"{sentence(experiment, one)} [{one.state.value}]" for one in more),
+        *(ranking.sentence(experiment, each) for one in answer.leads for each in ordered(one)),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in efficiencies(experiment, one)),
         *besides(answer),
         *(layers.statement(experiment, one) for one in answer.layers),
         *(required(experiment, one) for one in answer.requirements),
         *(decision(experiment, one) for one in answer.decisions),
     )
+
+
+def ordered(one: Lead) -> tuple[Ranking, ...]:
+    """The rankings that the sentence of a lead leaves out: those of several conditions, and that of a curve."""
+    return one.rankings[:MOST_RANKED] if one.kind is LeadKind.GROWTH or len(one.rankings) > 1 else ()
 
 
 def besides(answer: Answer) -> Iterator[str]:
@@ -85,7 +105,12 @@ def efficiencies(experiment: Experiment, one: Lead) -> Iterator[str]:
 
 
 def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
-    """Name what was decided, how much more there is, and what was not decided."""
+    """Give the values, then what was decided, how much more there is, and what was not decided."""
+    if len(one.rankings) == 1:
+        yield ranking.sentence(experiment, one.rankings[0])
+        return
+    if found := [(cell.levels.get(experiment.compare or ""), cell.estimate) for cell in one.cells if cell.estimate]:
+        yield from filter(None, [ranking.values(experiment, experiment.compare or "", found)])
     ahead, first = ahead_of_all(experiment, one), one.lines[0]
     if ahead and (first.conclusion is not Conclusion.MATTERS or one.leaders != (first.comparisons[0].candidate,)):
         yield ahead
@@ -108,7 +133,7 @@ def ahead_of_all(experiment: Experiment, one: Lead) -> str:
     if not names:
         return ""
     if len(names) > 1:
-        return f"{listed(names)} lead, undecided between them"
+        return f"{marks.listed(names)} lead, undecided between them"
     return f"{names[0]} is {comparison.superlative(one.measure.figure)}"
 
 
@@ -256,13 +281,8 @@ def conditions(experiment: Experiment, places: Sequence[Mapping[str, Value]]) ->
         (path, list(dict.fromkeys(marks.level(experiment, path, place.get(path)) for place in places))) for path in places[0]
     ]
     if len(places) == math.prod(len(levels) for _, levels in factors):
-        return "at " + ", ".join(f"{path} = {listed(levels)}" for path, levels in factors)
+        return "at " + ", ".join(f"{path} = {marks.listed(levels)}" for path, levels in factors)
     return "at " + "; ".join(marks.levels(experiment, place) for place in places)
-
-
-def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _ratios(same: Sequence[Comparison]) -> list[Estimate]:
@@ -307,7 +327,7 @@ def _place(experiment: Experiment, same: Sequence[Comparison]) -> str:
     """`bulk send, box drops, tuned at clients = 4`: measure, arms and conditions of comparisons of one measure."""
     candidates = dict.fromkeys(comparison.arms_of(experiment, each) for each in same)
     where = conditions(experiment, [dict(one) for one in dict.fromkeys(tuple(each.within.items()) for each in same)])
-    return f"{named(measure_of(experiment, same[0].measure))}, {listed([*candidates])} {where}".rstrip()
+    return f"{named(measure_of(experiment, same[0].measure))}, {marks.listed([*candidates])} {where}".rstrip()
 
 
 def reservations(answer: Answer) -> Iterator[str]:

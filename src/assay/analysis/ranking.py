@@ -1,0 +1,140 @@
+"""The levels of the compared factor in order, which of them could be the best, and by how much the best is ahead of the second.
+
+Three levels or more; with two the comparison says it. Every level is held against every other one, so the order of the file and
+its baseline play no part (`statistics.best`). A level that cannot be ruled out stands with those ahead, also where it was not
+measured often enough to say anything.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from assay import measures
+from assay.analysis.cells import summary_of
+from assay.analysis.compare import ArmPair, by_block, compare, on_clean_pairs
+from assay.analysis.together import demoted
+from assay.frozen import dataclass
+from assay.records import (
+    Adjustment,
+    Cell,
+    Change,
+    Comparison,
+    Experiment,
+    Factor,
+    Judged,
+    Measure,
+    Pairs,
+    Rank,
+    Ranking,
+    Summary,
+    Value,
+)
+from assay.statistics.best import Above, above, alike, by_pairs
+from assay.statistics.significance import LEVEL
+
+FEWEST = 3
+
+
+def rankings(experiment: Experiment, cells: Sequence[Cell], runs: Sequence[Judged]) -> tuple[Ranking, ...]:
+    """One for each compared measure with a better side, under each condition; none of fewer than three levels with figures."""
+    factor = next((one for one in experiment.factors if one.path == experiment.compare), None)
+    by_id = {judged.id: judged for judged in runs}
+    if factor is None:
+        return ()
+    families = [
+        Family(experiment=experiment, factor=factor, measure=measure, cells=same, runs=by_id)
+        for measure in experiment.compared_measures()
+        for same in _conditions(factor, [cell for cell in cells if cell.measure == measure.name])
+        if measures.figure_kind(measure.figure) is not None and len(same) >= FEWEST
+    ]
+    together = Counter(experiment.decides_by(one.measure.name) for one in families)
+    return tuple(_ranked(one, together[experiment.decides_by(one.measure.name)]) for one in families)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """The cells of a measure that differ in the level of the compared factor alone, the best first; all have a figure."""
+
+    experiment: Experiment
+    factor: Factor
+    measure: Measure
+    cells: Sequence[Cell]
+    runs: Mapping[str, Judged]
+
+    @property
+    def higher(self) -> bool:
+        """Whether more is better."""
+        kind = measures.figure_kind(self.measure.figure)
+        return kind is not None and kind.better is measures.Better.HIGHER
+
+
+def _conditions(factor: Factor, cells: Sequence[Cell]) -> Iterator[list[Cell]]:
+    """The cells with a figure that differ in the level of the factor alone."""
+    same: dict[tuple[tuple[str, Value], ...], list[Cell]] = {}
+    for cell in cells:
+        if cell.estimate is not None and cell.levels.get(factor.path) in factor.levels:
+            same.setdefault(tuple((path, level) for path, level in cell.levels.items() if path != factor.path), []).append(cell)
+    yield from same.values()
+
+
+def _ranked(family: Family, together: int) -> Ranking:
+    """The order of a family of so many that are tested together."""
+    found = [(cell, cell.estimate) for cell in family.cells if cell.estimate is not None]
+    found.sort(key=lambda one: -one[1].value if family.higher else one[1].value)
+    known, path = [cell for cell, _ in found], family.factor.path
+    ahead = _pair(family, known[1], known[0])
+    ruled = _at_once(family, known) or by_pairs([[_above(family, one, other) for other in known] for one in known])
+    adjusted = min(1.0, together * ruled[1][0])
+    return Ranking(
+        measure=family.measure.name,
+        factor=path,
+        within={name: level for name, level in known[0].levels.items() if name != path},
+        ranks=tuple(
+            Rank(level=cell.levels[path], estimate=estimate, may_be_best=min(row) * together > LEVEL)
+            for (cell, estimate), row in zip(found, ruled, strict=True)
+        ),
+        ahead=replace(
+            ahead,
+            conclusion=demoted(ahead.conclusion, adjusted),
+            adjusted_p_value=max(adjusted, ahead.p_value or 0.0),
+            adjusted_by=Adjustment.HSU,
+            tested=together * len(known) * (len(known) - 1) // 2,
+            secondary=not family.experiment.decides_by(family.measure.name),
+        ),
+    )
+
+
+def _pair(family: Family, baseline: Cell, candidate: Cell) -> Comparison:
+    arms = ArmPair(
+        factor=family.factor,
+        baseline=baseline,
+        candidate=candidate,
+        runs=family.runs,
+        summary=summary_of(family.measure),
+        pairs=Pairs.ALL,
+    )
+    by_hand = family.factor.change is Change.MANUAL
+    return compare(arms if by_hand else on_clean_pairs(arms), family.experiment.matters_share)
+
+
+def _above(family: Family, baseline: Cell, candidate: Cell) -> float:
+    """The one-sided p-value of a candidate that is better than the baseline; 1 where there is no interval."""
+    one = None if candidate is baseline else _pair(family, baseline, candidate)
+    if one is None or one.ratio is None or one.ratio.low is None or one.p_value is None:
+        return 1.0
+    return one.p_value / 2 if (one.ratio.value > 1) == family.higher else 1 - one.p_value / 2
+
+
+def _at_once(family: Family, known: Sequence[Cell]) -> Above | None:
+    """By one variance for all, where the levels were mixed in time, have the same blocks, spread alike and carry no bounds."""
+    simple = summary_of(family.measure) is Summary.GEOMETRIC and family.factor.change is Change.AUTOMATIC
+    if not simple or any(cell.estimate is None or cell.estimate.range is not None for cell in known):
+        return None
+    found = [{key: value for key, (_, value) in by_block(cell.values, family.runs).items()} for cell in known]
+    blocks = sorted(found[0])
+    if any(value <= 0 for one in found for value in one.values()) or any(one.keys() != found[0].keys() for one in found):
+        return None
+    arms = [[one[key] if family.higher else 1 / one[key] for key in blocks] for one in found]
+    return above(arms) if alike(arms) else None
