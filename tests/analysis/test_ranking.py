@@ -5,9 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from assay.analysis.cells import cells
+from assay.analysis.compare import comparisons
 from assay.analysis.ranking import rankings
+from assay.answer.answer import answer
 from assay.answer.wording.ranking import sentence, values
-from assay.records import Change, Conclusion, Factor, Observations, Outcome
+from assay.answer.wording.summary import following
+from assay.records import Change, Conclusion, Factor, Observations, Outcome, Results
 from stage import notebook_records as made
 from stage.rows import each
 
@@ -112,6 +115,37 @@ def test_of_numbers_the_smallest_that_could_be_the_best_is_named():
     assert "; target = 4, 16 and 64 lead, undecided between them; target = 16 and target = 4 are equivalent (" in said
     assert said.endswith("; nothing more is shown to be gained above target = 4"), said
     assert set(one.leaders) == {4, 16, 64}
+
+
+@each("times said", (2.8, True), (1.02, False))
+def test_what_more_of_a_count_costs_is_named_where_it_gains_nothing(times, said):
+    levels, means = (1, 4, 16, 64), {1: 100, 4: 400, 16: 401, 64: 400}
+    asked = made.experiment(levels, measures=(made.RATE, made.LATENCY))
+    plan, draw = made.plan(asked), np.random.default_rng(5)
+    runs = []
+    for trial in plan.trials:
+        level = trial.levels["target"]
+        noise = float(np.exp(draw.normal(0, 0.005)))
+        slow = 1.8e6 * (times if level == 64 else 1)
+        runs.append(made.judged(made.run(trial), {made.RATE: means[level] * noise, made.LATENCY: slow * noise}))
+    table = cells(asked, plan, runs, no_evidence)
+    found = answer(
+        Results(
+            experiment=asked,
+            plan=plan,
+            runs=tuple(runs),
+            cells=table,
+            comparisons=comparisons(asked, table, runs),
+            rankings=rankings(asked, table, runs),
+        )
+    )
+    costs = [text for text in following(found) if text.startswith("more costs")]
+    assert (
+        costs
+        == [
+            "more costs: spool create, latency, 99th percentile: 1.80\u202fms at target = 4, 5.03\u202fms at target = 64 [SOUND]"
+        ][: int(said)]
+    )
 
 
 def test_of_many_levels_the_first_ones_and_the_last_are_listed():

@@ -26,11 +26,13 @@ from assay.answer.layers import LayeredRate, layered
 from assay.answer.remarks import Remarked, remarks
 from assay.answer.trust import Noise, counts, noise, own_state
 from assay.frozen import dataclass
+from assay.measures.figures import Better, figure_kind
 from assay.records import (
     UNREACHED,
     Cell,
     Comparison,
     Conclusion,
+    Estimate,
     Experiment,
     Finding,
     Measure,
@@ -227,6 +229,46 @@ def others(results: Results, found: Sequence[Lead]) -> tuple[Lead, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What another measure comes to where more of a count gains nothing: it is worse by what matters, beyond both intervals."""
+
+    measure: Measure
+    factor: str
+    levels: tuple[Value, Value]
+    """The smallest that could be the best, and the largest of all."""
+    estimates: tuple[Estimate, Estimate]
+    state: VerdictState
+
+
+def costs(results: Results, found: Sequence[Lead]) -> Iterator[Cost]:
+    """What more of the compared count costs than the smallest number that could be the best, in the experiment's order."""
+    ranked = [one for lead in found for one in lead.rankings]
+    span = ranked[0].enough if len(ranked) == 1 else None
+    for measure in results.experiment.measures if span is not None else ():
+        kind = figure_kind(measure.figure)
+        cells = {cell.levels.get(ranked[0].factor): cell for cell in results.cells if cell.measure == measure.name}
+        here = [cells.get(level) for level in span or ()]
+        if kind is None or measure.name == ranked[0].measure or span is None or None in here:
+            continue
+        known = [(cell, cell.estimate) for cell in here if cell is not None and cell.estimate is not None]
+        if len(known) == 2 and _is_worse(known[0][1], known[1][1], 1 + results.experiment.matters_share, kind.better):
+            yield Cost(
+                measure=measure,
+                factor=ranked[0].factor,
+                levels=span,
+                estimates=(known[0][1], known[1][1]),
+                state=worst(own_state(results, cell) for cell, _ in known),
+            )
+
+
+def _is_worse(few: Estimate, many: Estimate, times: float, better: Better) -> bool:
+    """Whether the second is worse by more than so many times, and their intervals have nothing in common."""
+    low, high = (few, many) if better is Better.LOWER else (many, few)
+    apart = low.sure[1] is not None and high.sure[0] is not None and low.sure[1] < high.sure[0]
+    return apart and low.value > 0 and high.value > times * low.value
+
+
+@dataclass(frozen=True, kw_only=True)
 class Storage:
     """A target's file system and the devices below it, if any."""
 
@@ -270,6 +312,7 @@ class Answer:
     """Those that are in memory or lie on another file system."""
     remarks: tuple[Remarked, ...]
     """What the experiment and the comparisons are besides, each once."""
+    costs: tuple[Cost, ...] = ()
     layers: tuple[LayeredRate, ...] = ()
     """Rates of clients with what was measured below them."""
     survivors: tuple[Cell, ...] = ()
@@ -307,6 +350,7 @@ def answer(results: Results) -> Answer:
         notes=tuple(one for one in results.plan.notes if not (results.runs and one.subject == UNREACHED)),
         storages=storages(results),
         remarks=remarks(results),
+        costs=() if first else tuple(costs(results, found)),
         layers=tuple(layered(results)),
         survivors=tuple(one for one in results.cells if one.measure in opened(first, found) and is_left(one)),
     )

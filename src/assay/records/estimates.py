@@ -253,6 +253,15 @@ class Ranking:
         found = tuple(one.level for one in self.ranks if one.may_be_best)
         return found if len(found) < len(self.ranks) else ()
 
+    @property
+    def enough(self) -> tuple[Value, Value] | None:
+        """Of numbers the smallest that could be the best, and the largest of all; None where no larger one could be as good."""
+        every = [one.level for one in self.ranks if isinstance(one.level, int | float) and not isinstance(one.level, bool)]
+        leading = [level for level in every if level in self.leaders]
+        if len(every) < len(self.ranks) or len(leading) < 2:
+            return None
+        return min(leading), max(every)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Dip:

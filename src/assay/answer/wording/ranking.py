@@ -100,7 +100,6 @@ def _number(one: Valued) -> float:
 
 def knee(experiment: Experiment, one: Ranking) -> str:
     """Name the smallest number that could be the best, where larger ones could be so, too; else empty."""
-    numbers = [at for at in one.leaders if isinstance(at, int | float)]
-    if len(numbers) < 2 or not is_count([(rank.level, rank.estimate) for rank in one.ranks]):
+    if one.enough is None:
         return ""
-    return f"nothing more is shown to be gained above {comparison.level_of(experiment, one.factor, min(numbers))}"
+    return f"nothing more is shown to be gained above {comparison.level_of(experiment, one.factor, one.enough[0])}"

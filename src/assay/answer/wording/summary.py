@@ -9,7 +9,7 @@ from dataclasses import replace
 from assay import measures
 from assay.analysis.cells import measure_of
 from assay.answer import marks
-from assay.answer.answer import Answer, Lead, LeadKind
+from assay.answer.answer import Answer, Cost, Lead, LeadKind
 from assay.answer.decisions import Decision
 from assay.answer.doubts import Reason, Required
 from assay.answer.headlines import Line
@@ -53,6 +53,7 @@ def following(answer: Answer) -> tuple[str, ...]:
         *rest,
         *(f"{sentence(experiment, one)} [{one.state.value}]" for one in more),
         *(ranking.sentence(experiment, each) for one in answer.leads for each in ordered(one)),
+        *(cost(experiment, one) for one in answer.costs),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in efficiencies(experiment, one)),
         *besides(answer),
         *(layers.statement(experiment, one) for one in answer.layers),
@@ -64,6 +65,13 @@ def following(answer: Answer) -> tuple[str, ...]:
 def ordered(one: Lead) -> tuple[Ranking, ...]:
     """The rankings that the sentence of a lead leaves out: those of several conditions, and that of a curve."""
     return one.rankings[:MOST_RANKED] if one.kind is LeadKind.GROWTH or len(one.rankings) > 1 else ()
+
+
+def cost(experiment: Experiment, one: Cost) -> str:
+    """`more costs: w read, latency, 99th percentile: 1.80 ms at depth = 16, 5.00 ms at depth = 64 [SOUND]`."""
+    places = zip(one.levels, one.estimates, strict=True)
+    found = (f"{show(each.value, each.unit)} at {comparison.level_of(experiment, one.factor, level)}" for level, each in places)
+    return f"more costs: {named(one.measure)}: {', '.join(found)} [{one.state.value}]"
 
 
 def besides(answer: Answer) -> Iterator[str]:
