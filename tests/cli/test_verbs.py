@@ -33,6 +33,7 @@ CHANGING = ("serve", "delete", "move", "merge", "import", "completion")
 LOOKING = {
     "plan": f"{ROOT}/experiments/filesystems.toml",
     "check": '"1 GB/s read"',
+    "from-fio": f"{ROOT}/tests/fixtures/jobs/ssd.fio",
     "audit": "a-mail",
     "compare": "a-mail",
     "report": "a-mail",

@@ -29,6 +29,7 @@ EXAMPLES: Mapping[str, Sequence[tuple[str, str]]] = {
         ('assay check "40 TB a week"', "the same rate in MB/s"),
         ('assay check "115 MB/s, 1 GbE" against "95 MB/s"', ""),
     ),
+    "from-fio": (("assay from-fio disk.fio", "keep it: > disk.toml; then: assay plan disk.toml"),),
     "compare": (
         ("assay compare", "the newest experiment of the notebook"),
         ("assay compare lab-march lab-may", "two notebooks; the first is the baseline"),

@@ -182,6 +182,18 @@ def check(
     finish(lambda: verb(words, json_to=json_to, gate=gate))
 
 
+@app.command("from-fio")
+def from_fio(
+    job: Annotated[Path, typer.Argument(metavar="JOB", help="The job file of fio.")], json_to: JsonOption = None
+) -> None:
+    """Write a job file of fio as an experiment file.
+
+    Runs nothing. Standard error names what has no counterpart."""
+    from assay.cli.from_fio import from_fio as verb
+
+    finish(lambda: verb(job, json_to))
+
+
 @app.command()
 def audit(
     which: WhichArgument = None,
