@@ -7,7 +7,8 @@ measured cost differs from every declared figure by more than a factor of 3: the
 
 Then the observers of whole trials: ten files of 48 MiB to and from a server behind a path of 1 Gbit/s, each file by a program of
 its own. Given is the CPU time of all looks that ended within the clock, as a share of one CPU, and that of each observer.
-Commands that a look runs are included. Rule E04 allows 2 %. `observer_cost.py served [TARGET...]` measures these trials alone.
+Commands that a look runs are included. Rule E04 allows 2 %. `observer_cost.py served [TARGET...]` measures these trials alone, `observer_cost.py NAME...` the looks
+of these observers.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ file_size = "48 MiB"
 """
 
 
-def measure() -> Iterator[tuple[str, str]]:
+def looks(names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """(observer, measured and declared cost)."""
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix="bench-") as folder:
         file, pid_file = Path(folder, "data"), Path(folder, "pid")
@@ -83,11 +84,17 @@ def measure() -> Iterator[tuple[str, str]]:
         server = ServerNode(pid_file=str(pid_file), data=(str(file),), address="127.0.0.1")
         devices = stack.stack(Local(), folder)
         subject = Subject(pids=(os.getpid(),), paths=(str(file),), directory=folder, devices=devices, server=(server,))
-        for name in catalogue.names("observers"):
+        for name in names:
             yield name, comparison(catalogue.find("observers", name), subject)
+    yield "(conditions)", f"stack {' > '.join(devices) or 'without a device'}"
+
+
+def measure() -> Iterator[tuple[str, str]]:
+    """The looks of all observers, then those of whole trials."""
+    yield from looks(catalogue.names("observers"))
     processes = sum(path.name.isdigit() for path in Path("/proc").iterdir())
     yield from (row for kind in CLIENTS for row in served(kind))
-    yield "(conditions)", f"stack {' > '.join(devices) or 'without a device'}; {os.cpu_count()} CPUs; {processes} processes"
+    yield "(conditions)", f"{os.cpu_count()} CPUs; {processes} processes"
 
 
 def comparison(observer: Observer, subject: Subject) -> str:
@@ -208,6 +215,12 @@ def readable(seconds: float) -> str:
 
 
 if __name__ == "__main__":
-    alone = sys.argv[1:2] == ["served"]
-    for what, figure in (row for kind in sys.argv[2:] or CLIENTS for row in served(kind)) if alone else measure():
+    first, *names = sys.argv[1:] or [""]
+    if first == "served":
+        rows = (row for kind in names or CLIENTS for row in served(kind))
+    elif unknown := {first, *names} - {"", *catalogue.names("observers")}:
+        sys.exit(f"found {', '.join(sorted(unknown))}; expected names of observers, or: served [TARGET...]")
+    else:
+        rows = looks([first, *names]) if first else measure()
+    for what, figure in rows:
         print(f"{what:16} {figure}", flush=True)
