@@ -7,8 +7,8 @@ measured cost differs from every declared figure by more than a factor of 3: the
 
 Then the observers of whole trials: ten files of 48 MiB to and from a server behind a path of 1 Gbit/s, each file by a program of
 its own. Given is the CPU time of all looks that ended within the clock, as a share of one CPU, and that of each observer.
-Commands that a look runs are included. Rule E04 allows 2 %. `observer_cost.py served [TARGET...]` measures these trials alone, `observer_cost.py NAME...` the looks
-of these observers.
+Commands that a look runs are included. Rule E04 allows 2 %. `observer_cost.py served [TARGET...]` measures these trials
+alone, `observer_cost.py NAME...` the looks of these observers.
 """
 
 from __future__ import annotations
