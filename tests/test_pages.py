@@ -1,4 +1,4 @@
-"""Pages name what exists: calls of docs/contracts.md, rooms and first files of ARCHITECTURE.md, links, rules, decisions."""
+"""Pages name what exists: calls of docs/contracts.md, rooms and first files of ARCHITECTURE.md, links, rules, experiments."""
 
 import pkgutil
 import re
@@ -7,6 +7,8 @@ from pathlib import Path
 from assay import catalogue
 from assay.catalogue import FREE, PLACEMENT
 from assay.cli.catalogue import page_text
+from assay.errors import InputErrors
+from assay.experiment import read as experiment_file
 from assay.laboratory import rule_pages
 
 ROOT = Path(__file__).parent.parent
@@ -73,6 +75,22 @@ def test_the_page_of_a_target_or_workload_names_every_knob():
             knobs = {knob.name.split(FREE)[0] for knob in catalogue.find(kind, name).knobs} - {one.name for one in PLACEMENT}
             failures += [f"docs/{kind}/{name}.md: {knob}" for knob in sorted(knobs) if knob not in page]
     assert failures == []
+
+
+def test_whole_experiment_files_of_the_pages_are_accepted():
+    """A reader copies them: a wrong knob or a missing key would be refused."""
+    failures, files = [], 0
+    for page in PAGES:
+        for text in re.findall(r"(?ms)^```toml\n(.*?)^```$", page.read_text()):
+            if not (text.count("[targets.") and text.count("[workloads.") and re.search(r"(?m)^title = ", text)):
+                continue
+            files += 1
+            try:
+                experiment_file.parse(text, page.name)
+            except InputErrors as error:
+                failures.append(f"{page.relative_to(ROOT)}: {error}")
+    assert failures == []
+    assert files > 6, "the law looked at these"
 
 
 def leads(page: Path, link: str) -> bool:

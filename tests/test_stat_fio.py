@@ -102,7 +102,7 @@ def disk(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def schema():
-    (text,) = re.findall(r"```json\n(.*?)```", (DOCS / "stat-json.md").read_text(), re.DOTALL)
+    text = (DOCS / "stat-json.schema.json").read_text(encoding="utf-8")
     return jsonschema.Draft202012Validator(json.loads(text))
 
 

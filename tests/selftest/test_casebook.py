@@ -9,7 +9,7 @@ from assay.errors import UsageError
 from assay.records import VerdictState
 from assay.selftest import casebook
 from assay.selftest.casebook import Answer, Case, Results, of_lie, of_twin
-from assay.selftest.casebook_pages import FOLDER, expected, page, pages
+from assay.selftest.casebook_pages import FOLDER, PUBLISHED, expected, page, pages, published
 from stage.assay_process import Bench
 from stage.rows import each
 
@@ -35,6 +35,7 @@ def test_every_page_is_a_case_whose_rules_and_tools_have_names():
     assert not [one.name for one in every for group in one.expected.rules if group - ids]
     assert {path.name for path in FOLDER.iterdir()} - {f"{one.name}.md" for one in every} == {
         "README.md",
+        "published.md",
         "stage.sh",
         "answers.py",
     }
@@ -52,6 +53,18 @@ def test_a_page_that_lacks_something_is_refused(text, wrong):
     with pytest.raises(UsageError, match=r"docs/casebook/x\.md") as error:
         page("x", text)
     assert wrong in str(error.value)
+
+
+def test_a_row_of_the_table_is_a_case_and_one_that_lacks_a_cell_is_refused():
+    text = PUBLISHED.read_text(encoding="utf-8")
+    rows = {one.name: one for one in published(text)}
+    assert len(rows) > 30
+    usb = rows["posted_usb"]
+    assert (usb.title, usb.expected) == ("5 GB/s over USB", expected("INVALID, L04, T05"))
+    assert usb.lie.startswith('assay check "5,060.26 MiB/s read')
+    assert all(one.is_posted and one.twin and one.expected.rules for one in rows.values())
+    with pytest.raises(UsageError, match=r"docs/casebook/published\.md"):
+        list(published(text.replace(" | `430 MB/s", " | 430 MB/s")))
 
 
 @each(

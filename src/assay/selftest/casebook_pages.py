@@ -2,6 +2,7 @@
 
 A page is Markdown of at most 25 lines: what was believed, what it was, what Assay must say, the source and what a machine needs;
 then blocks of shell: `sh setup` for both sides, `sh lie`, and `sh twin` where there is a sound twin.
+Numbers that `assay check` judges without a run are the rows of one table, published.md.
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ from assay.records import VerdictState
 
 FOLDER = Path(assay.__file__).parent / "casebook"
 STAGE = FOLDER / "stage.sh"
+PUBLISHED = FOLDER / "published.md"
 ITEM = re.compile(r"^- \*\*(Believed|It was|Assay|Source|Needs):\*\* (.+)$", re.MULTILINE)
 BLOCK = re.compile(r"^```sh (setup|lie|twin)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ROW = re.compile(
+    r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \| `([^`|]+)` \| `([^`|]+)` \| <(https://[^|>]+)> \|$", re.MULTILINE
+)
 MOST_LINES = 25
 
 
@@ -56,12 +61,39 @@ class Page:
 
 
 def pages(names: str | None = None) -> tuple[Page, ...]:
-    """All pages, or those of these names by commas. Raises UsageError where there is none of such a name."""
-    paths = {path.stem: path for path in sorted(FOLDER.glob("*.md")) if path.stem != "README"}
-    wanted = list(paths) if names is None else names.split(",")
-    if unknown := [name for name in wanted if name not in paths]:
-        raise UsageError(f"found no case {', '.join(map(repr, unknown))}; expected names of pages of docs/casebook")
-    return tuple(page(name, paths[name].read_text(encoding="utf-8")) for name in wanted)
+    """All cases, or those of these names by commas. Raises UsageError where there is none of such a name."""
+    paths = (path for path in FOLDER.glob("*.md") if path.name not in ("README.md", PUBLISHED.name))
+    every = (
+        *(page(path.stem, path.read_text(encoding="utf-8")) for path in paths),
+        *published(PUBLISHED.read_text(encoding="utf-8")),
+    )
+    found = {one.name: one for one in sorted(every, key=lambda one: one.name)}
+    wanted = list(found) if names is None else names.split(",")
+    if unknown := [name for name in wanted if name not in found]:
+        raise UsageError(f"found no case {', '.join(map(repr, unknown))}; expected names of cases of docs/casebook")
+    return tuple(found[name] for name in wanted)
+
+
+def published(text: str) -> Iterator[Page]:
+    """The cases of the table. Raises UsageError for a row that lacks something."""
+    rows = ROW.findall(text)
+    if len(rows) != (count := text.count("\n| `")):
+        raise UsageError(
+            f"docs/casebook/{PUBLISHED.name}: found {count} rows, {len(rows)} of them whole; expected seven cells in each"
+        )
+    for name, title, was, expects, lie, twin, source in rows:
+        yield Page(
+            name=name,
+            title=title,
+            believed=lie,
+            was=was,
+            source=source,
+            needs=(),
+            expected=expected(expects),
+            setup="",
+            lie=f'assay check "{lie}"\n',
+            twin=f'assay check "{twin}"\n',
+        )
 
 
 def page(name: str, text: str) -> Page:

@@ -245,8 +245,7 @@ def test_figures_of_a_command_that_failed_are_invalid(bench):
 
 
 def schema():
-    (text,) = re.findall(r"```json\n(.*?)```", (DOCS / "stat-json.md").read_text(), re.DOTALL)
-    return json.loads(text)
+    return json.loads((DOCS / "stat-json.schema.json").read_text(encoding="utf-8"))
 
 
 def test_the_json_is_as_documented(bench, subtests):
