@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from assay.errors import InputErrors, UsageError
 from assay.experiment import addresses, read, spread
 from assay.experiment.named_hosts import readdressed
+from assay.laboratory.hosts import command_of
 from assay.records import Experiment, Factor, HostSpec
 from assay.units import Refusal
 from stage.experiment_texts import is_told
@@ -30,6 +31,18 @@ def parsed(lines: str = FILER + STATIONS, *, target: str = TARGET, load: str = L
 
 def hosts(lines: str) -> dict[str, HostSpec]:
     return {host.name: host for host in parsed(lines).hosts}
+
+
+def test_hosts_behind_a_command_are_one_or_one_for_each_address() -> None:
+    found = hosts('p = { via = "exec", command = ["podman", "exec", "-i", "db"], load = true }\n')
+    assert (found["p"].options["command"], found["p"].address, found["p"].engine) == (("podman", "exec", "-i", "db"), None, True)
+    found = hosts('p = { via = "exec", command = ["kubectl", "exec", "-i", "{address}", "--"], addresses = ["web-[0-2]"] }\n')
+    assert [command_of(found[name]) for name in ("p.1", "p.3")] == [
+        ("kubectl", "exec", "-i", "web-0", "--"),
+        ("kubectl", "exec", "-i", "web-2", "--"),
+    ]
+    moved = readdressed(parsed('p = { via = "exec", command = ["incus", "exec", "{address}", "--"], address = "a" }\n'), ["p=b"])
+    assert command_of(next(one for one in moved.hosts if one.name == "p")) == ("incus", "exec", "b", "--")
 
 
 def test_a_single_host_has_its_address() -> None:
@@ -177,6 +190,11 @@ def test_a_wrong_address_of_a_call_is_refused_with_the_hosts_that_there_are(word
 
 WRONG = [
     ('s = { via = "shh", address = "x" }\n', '"shh', "'shh'", "did you mean 'ssh'"),
+    ('p = { via = "exec" }\n', "p =", "no 'command' for host 'p'", "kubectl"),
+    ('p = { via = "exec", command = ["k", ""] }\n', "[", "the word ''", "without control characters"),
+    ('p = { via = "exec", command = ["k", "{address}"] }\n', "[", "{address} in 'command' without an address", "a line address"),
+    ('p = { via = "exec", command = ["k"], address = "a" }\n', "[", "no {address} in 'command' beside an address", "where"),
+    ('p = { via = "exec", command = ["k"], control = "a" }\n', "control", "'control' for a host reached by exec", 'via = "ssh"'),
     ('s = { via = "ssh" }\n', "s =", "no 'address' for host 's'", 'address = "..."'),
     ('s = { address = "a", addresses = ["b"] }\n', "s =", "both 'address' and 'addresses'", "for a group"),
     ("s = { addresses = [] }\n", "[]", "no addresses", "a list of addresses"),

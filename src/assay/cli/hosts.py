@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -104,7 +105,15 @@ def list_hosts(specs: Sequence[HostSpec], json_to: str | None) -> int:
 
     def text() -> str:
         rows = [
-            Row(cells=(one.name, one.via, one.address or one.cluster or one.scheduler or "", one.control or "", _use(one)))
+            Row(
+                cells=(
+                    one.name,
+                    one.via,
+                    one.address or one.cluster or one.scheduler or shlex.join(hosts.command_of(one)),
+                    one.control or "",
+                    _use(one),
+                )
+            )
             for one in specs
         ]
         return table(("host", "via", "address", "control", "use"), rows)
@@ -136,15 +145,13 @@ def check(experiment: Experiment, json_to: str | None, *, pairs: bool) -> int:
 
 def install(specs: Sequence[HostSpec], json_to: str | None) -> int:
     """Place the engine on every host that allows it."""
-    from assay.hosts.addresses import parsed
     from assay.hosts.placing import place
-    from assay.hosts.ssh import Door
 
     engine = engine_path()
     hosts.check_addresses(specs)
 
     def one(spec: HostSpec) -> Installed:
-        door = Door(spec.name, parsed(spec.control or spec.address or ""))
+        door = hosts.door_to(spec)
         try:
             placed = place(door, engine)
         except (AssayError, OSError) as error:
@@ -153,7 +160,7 @@ def install(specs: Sequence[HostSpec], json_to: str | None) -> int:
             door.close()
         return Installed(host=spec.name, path=placed.path, fresh=placed.fresh)
 
-    wanted = [spec for spec in specs if spec.via == "ssh" and (spec.engine or spec.load)]
+    wanted = [spec for spec in specs if spec.via in hosts.DOORS and (spec.engine or spec.load)]
     placed = at_once(wanted, one)
 
     def text() -> str:
@@ -174,7 +181,7 @@ def clean(specs: Sequence[HostSpec], json_to: str | None, forget: Sequence[str] 
         with hosts.attempted(specs, ledger, engine_path()) as found:
             reached = {one.spec.name: one.host for one in found if one.host is not None}
             undone = dict(zip(reached, ledger.clean_each(tuple(reached.values())), strict=True))
-            by_ssh = {one.spec.name: one.host for one in found if one.spec.via == "ssh" and one.host is not None}
+            by_ssh = {one.spec.name: one.host for one in found if one.spec.via in hosts.DOORS and one.host is not None}
             removed = each(by_ssh, _removed_engines)
             errors = {one.spec.name: one.error for one in found}
             outcome = [_leftovers(name, undone.get(name, error), removed.get(name, ())) for name, error in errors.items()]

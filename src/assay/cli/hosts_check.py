@@ -12,7 +12,7 @@ from assay.errors import AssayError
 from assay.frozen import dataclass
 from assay.hosts.placing import old_engines
 from assay.hosts.several import at_once
-from assay.laboratory.hosts import OpenedHost
+from assay.laboratory.hosts import DOORS, OpenedHost
 from assay.laboratory.throughput import PairRate
 from assay.machine.engine_file import engine_path
 from assay.terminal.output import Row, table
@@ -85,7 +85,7 @@ def _checked(attempt: OpenedHost, clock: ClockCheck | None) -> HostCheck:
             host_key=attempt.host_key,
             engine=attempt.engine.path if attempt.engine else "",
             fresh=attempt.engine.fresh if attempt.engine else False,
-            old_engines=old_engines(host, engine_path()) if spec.via == "ssh" else (),
+            old_engines=old_engines(host, engine_path()) if spec.via in DOORS else (),
             system=_system(host),
             kernel=_kernel(host),
             serial=machine.serial,

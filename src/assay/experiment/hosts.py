@@ -15,16 +15,17 @@ from assay.experiment.named_hosts import LOCAL
 from assay.experiment.other_tools import HOSTS, counterpart
 from assay.experiment.parts import RESERVED
 from assay.experiment.shape import HostShape
-from assay.records import HostSpec, Value
+from assay.records import ADDRESS, HostSpec, Value
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import Refusal, counted
 
-VIAS = ("ssh", "dask", "snmp", "local")
+VIAS = ("ssh", "exec", "dask", "snmp", "local")
 CLUSTERS = ("local", "ssh", "slurm", "pbs", "lsf", "kubernetes", "gateway")
 SECRETS = ("community_file", "credentials_file")
 """The file with the community of SNMP 2c, or with a user of SNMP 3."""
 KEYS: Mapping[str, tuple[str, ...]] = {
     "ssh": ("via", "address", "addresses", "control", "load", "engine"),
+    "exec": ("via", "command", "address", "addresses", "load", "engine"),
     "dask": ("via", "cluster", "scheduler", "count", "addresses", "load", "engine"),
     "snmp": ("via", "address", *SECRETS),
     "local": ("via", "load", "engine"),
@@ -35,6 +36,7 @@ OPTIONS = ("host",)
 _NAME = re.compile(r"\w[\w+-]*(\.\w[\w+-]*)*")
 _SCHEDULER = re.compile(r"tls://(?:[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
 _OPTION = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029'\"`\\]|\$\(")
 """What ends a word or runs something where a text gets into a job script."""
 
@@ -85,6 +87,8 @@ def _line(document: Document, at: Path, name: str, shape: HostShape) -> tuple[Ho
         return _by_dask(document, at, shape, replace(one, options=options))
     if via == "snmp":
         return (_by_snmp(document, at, shape, one),)
+    if via == "exec":
+        return _by_exec(document, at, shape, one)
     return _by_ssh(document, at, shape, one) if via == "ssh" else (one,)
 
 
@@ -147,6 +151,29 @@ def _by_ssh(document: Document, at: Path, shape: HostShape, one: HostSpec) -> tu
         replace(one, name=f"{one.name}.{index}", group=one.name, address=address, control=control)
         for index, (address, control) in enumerate(zip(addresses or (None,), controls or (None,), strict=True), 1)
     )
+
+
+def _by_exec(document: Document, at: Path, shape: HostShape, one: HostSpec) -> tuple[HostSpec, ...]:
+    """Return the host behind a command, or a group: one for each address, which takes the place of `{address}`."""
+    words = tuple(shape.command or ())
+    bad = next((word for word in words if not word or _CONTROL.search(word)), None)
+    has_address = shape.address is not None or shape.addresses is not None
+    if not words:
+        wanted = 'a line command = ["kubectl", "exec", "-i", "POD", "--"]'
+        document.wrong(at, f"no 'command' for host {one.name!r}", wanted, Point.KEY)
+    elif bad is not None:
+        document.wrong((*at, "command"), f"the word {shown(bad)}", "words without control characters")
+    elif has_address != any(ADDRESS in word for word in words):
+        found = f"{'no ' if has_address else ''}{ADDRESS} in 'command' {'beside' if has_address else 'without'} an address"
+        document.wrong((*at, "command"), found, f"{ADDRESS} where the address belongs, and a line address or addresses")
+    if shape.address is not None and shape.addresses is not None:
+        document.wrong(at, "both 'address' and 'addresses'", "one of them", Point.KEY)
+    one = replace(one, options={"command": words}, address=shape.address)
+    if shape.addresses is None:
+        return (one,)
+    addresses = _addresses(document, (*at, "addresses"), shape.addresses)
+    grown = (replace(one, name=f"{one.name}.{index}", group=one.name, address=text) for index, text in enumerate(addresses, 1))
+    return tuple(grown) or (one,)
 
 
 def _by_snmp(document: Document, at: Path, shape: HostShape, one: HostSpec) -> HostSpec:

@@ -51,6 +51,7 @@ class HostShape(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     via: StrictStr | None = None
+    command: list[StrictStr] | None = None
     address: StrictStr | None = None
     addresses: list[StrictStr] | None = None
     control: Any = None

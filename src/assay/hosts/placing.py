@@ -17,8 +17,9 @@ from pathlib import Path
 from assay.catalogue import Host
 from assay.errors import MissingError, RefusedError
 from assay.frozen import dataclass
+from assay.hosts.exec_door import ExecDoor
 from assay.hosts.far_shell import quoted
-from assay.hosts.ssh import LOOP, Door, import_asyncssh
+from assay.hosts.ssh import LOOP, Door
 from assay.hosts.ssh_channel import SshChannel
 
 ANSWER_S = 60.0
@@ -80,19 +81,17 @@ class PlacedEngine:
     fresh: bool
 
 
-def start_agent(door: Door, engine: Path) -> tuple[SshChannel, PlacedEngine]:
+def start_agent(door: Door | ExecDoor, engine: Path) -> tuple[SshChannel, PlacedEngine]:
     """Return the channel to the agent of a far host, whose first line is the agent's hello, and where the engine is.
 
     Raises RefusedError where the host is none for this engine or another file has its name, MissingError where there is no
     place for it or no connection.
     """
-    import_asyncssh()
     return LOOP.wait(_Placing(door, engine).started(), ALL_S)
 
 
-def place(door: Door, engine: Path) -> PlacedEngine:
+def place(door: Door | ExecDoor, engine: Path) -> PlacedEngine:
     """Place the engine and start nothing. Raises as `start_agent`."""
-    import_asyncssh()
 
     async def placed() -> PlacedEngine:
         shell, found = await _Placing(door, engine).placed()
@@ -120,7 +119,7 @@ def _spare(host: Host, engine: Path, act: str) -> tuple[str, ...]:
 
 
 class _Placing:
-    def __init__(self, door: Door, engine: Path) -> None:
+    def __init__(self, door: Door | ExecDoor, engine: Path) -> None:
         if not engine.is_file():
             raise MissingError(f"the load engine {engine} is missing. Build it with `make build`.")
         self._door, self._content = door, engine.read_bytes()

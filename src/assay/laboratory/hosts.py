@@ -13,13 +13,18 @@ from assay.errors import AssayError, LostHostError, UsageError, refuse
 from assay.frozen import dataclass
 from assay.hosts.local import Local
 from assay.hosts.several import AT_ONCE, all_of, at_once, each
-from assay.records import HostSpec
+from assay.records import ADDRESS, HostSpec
 
 if TYPE_CHECKING:
+    from assay.hosts.exec_door import ExecDoor
     from assay.hosts.far import FarHost
     from assay.hosts.placing import PlacedEngine
     from assay.hosts.shell import ShellHost
     from assay.hosts.ssh import Door
+
+
+DOORS = ("ssh", "exec")
+"""The ways on which commands are started at a host."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +73,8 @@ def attempted(specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Iterator[t
     with contextlib.ExitStack() as stack:
         found = {spec.name: OpenedHost(spec=spec, host=Local(spec.name)) for spec in specs if spec.via == "local"}
         found |= {
-            one.spec.name: one for one in stack.enter_context(_by_ssh([spec for spec in specs if spec.via == "ssh"], engine))
+            one.spec.name: one
+            for one in stack.enter_context(_behind_doors([spec for spec in specs if spec.via in DOORS], engine))
         }
         devices = at_once([spec for spec in specs if spec.via == "snmp"], _by_snmp)
         stack.callback(_close, devices)
@@ -104,7 +110,7 @@ def same_machines(hosts: Mapping[str, Host]) -> tuple[tuple[str, ...], ...]:
 
 
 @contextlib.contextmanager
-def _by_ssh(specs: Sequence[HostSpec], engine: Path) -> Iterator[list[OpenedHost]]:
+def _behind_doors(specs: Sequence[HostSpec], engine: Path) -> Iterator[list[OpenedHost]]:
     found: list[OpenedHost] = []
     try:
         found += _connected(specs, engine)
@@ -126,11 +132,8 @@ def _connected(specs: Sequence[HostSpec], engine: Path) -> list[OpenedHost]:
 
 
 def _attempt(spec: HostSpec, engine: Path) -> OpenedHost:
-    """Connect to a host by its control address, else by its address."""
-    from assay.hosts.addresses import parsed
-    from assay.hosts.ssh import Door
-
-    door = Door(spec.name, parsed(spec.control or spec.address or ""))
+    """Connect to a host."""
+    door = door_to(spec)
     try:
         return _reached(spec, door, engine)
     except BaseException as error:
@@ -142,7 +145,25 @@ def _attempt(spec: HostSpec, engine: Path) -> OpenedHost:
         raise
 
 
-def _reached(spec: HostSpec, door: Door, engine: Path) -> OpenedHost:
+def door_to(spec: HostSpec) -> Door | ExecDoor:
+    """Return the door to a host by ssh, at its control address, else at its address; or to one by a command."""
+    if spec.via == "exec":
+        from assay.hosts.exec_door import ExecDoor
+
+        return ExecDoor(spec.name, command_of(spec))
+    from assay.hosts.addresses import parsed
+    from assay.hosts.ssh import Door
+
+    return Door(spec.name, parsed(spec.control or spec.address or ""))
+
+
+def command_of(spec: HostSpec) -> tuple[str, ...]:
+    """Return the words of the command by which a host is reached."""
+    words = spec.options.get("command", ())
+    return tuple(str(word).replace(ADDRESS, spec.address or "") for word in words) if isinstance(words, tuple) else ()
+
+
+def _reached(spec: HostSpec, door: Door | ExecDoor, engine: Path) -> OpenedHost:
     where, placed = spec.control or spec.address or "", None
     host: FarHost | ShellHost
     if spec.engine or spec.load:

@@ -45,6 +45,7 @@ from assay.records.evidence import (
     missing_on,
 )
 from assay.records.experiment import (
+    ADDRESS,
     ON,
     Change,
     Claim,

@@ -141,6 +141,10 @@ class Factor:
         return next(alike, "") if self.names else ""
 
 
+ADDRESS = "{address}"
+"""In the command of a host by exec: its address."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class HostSpec:
     """One machine that takes part; `local` is always there."""
@@ -162,7 +166,8 @@ class HostSpec:
     scheduler: str | None = None
     """With dask: the address of a scheduler that runs already (`tls://...`)."""
     options: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
-    """With dask: what the cluster takes (`queue`, ...). With snmp: the file of the secret, the ports of `[limits]`."""
+    """With dask: what the cluster takes (`queue`, ...). With snmp: the file of the secret, the ports of `[limits]`. With exec:
+    the words of the command."""
 
 
 ON = "on"
