@@ -71,7 +71,7 @@ def test_a_host_that_slept_left_that_time_out():
         return RULE.check(replace(made, observations=replace(made.observations, series=(*made.observations.series, slept))))
 
     hold(
-        ("12 s", after(1000.0, 1000.01, 1012.0), FAIL, QUALIFIES, "without 12 s in which local slept"),
+        ("12 s", after(1000.0, 1000.01, 1012.0), FAIL, QUALIFIES, "local slept for 12 s"),
         ("steps of the file", after(1000.01, 1000.0, 1000.02), PASS),
     )
 

@@ -20,8 +20,10 @@ TABLES = ("tcp", "tcp6")
 MAPPED = "0000000000000000FFFF0000"
 """Before an IPv4 address in the table of IPv6."""
 MOST_REMEMBERED = 64
-MOST_TRIES = 10
+MOST_TRIES = 9
 """Looks that find clients and no connection of theirs to the server."""
+FEWEST_TRIES = 3
+"""Looks that find sockets of the load in no table: of MPTCP, UDP or this machine."""
 NOBODYS = "0"
 """The inode of a socket that was not accepted yet."""
 
@@ -66,6 +68,7 @@ def others(host: Host, load: tuple[int, ...], server: tuple[int, ...], endpoints
     tables: Tables = {}
     clients = {one for one in _sockets(host, load, tables) if not one.listens}
     if not clients:
+        known[key] = found, tries + bool(tables) * MOST_TRIES // FEWEST_TRIES
         return found
     own = _sockets(host, server, tables)
     served, doors = {one.remote for one in own if not one.listens}, {one.local for one in own if one.listens}

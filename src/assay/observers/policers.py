@@ -151,11 +151,11 @@ def _dropped(words: str, looks: Sequence[tuple[int, Mapping[str, PacketFilter]]]
 
 
 OBSERVER = Observer(
-    name=LAYER,
+    name="policers",
     gives=tuple(f"{LAYER}.{metric}" for metric in METRICS),
     sources=(
         Source(
-            keys=f"{LAYER}.*",
+            keys="policers.*",
             words="rules that drop packets on the way (nft, tc)",
             way="root, nft and tc, and a target with a server address (observer policers)",
         ),

@@ -12,8 +12,8 @@ With several load hosts each of them has its own bytes and its own link, and all
   bad path. Loss is called the limit only of an emulated path that lost more than its queue dropped.
   Segments that the receiver reports as duplicates (DSACK) do not count.
   Two ends of Assay have these counts for each connection (TCP_INFO), foreign ends in the network namespace of the server. Over
-  the loopback the latter are those of other connections, so they name no limit. What a client sent again is in its own namespace:
-  it counts where `own_share` of that namespace's segments passed the server's interfaces, else it is unverified.
+  the loopback the latter are those of other connections, so they name no limit. A client's own namespace has what it sent again:
+  it counts if `own_share` of that namespace's segments passed the server's interfaces, else it is unverified.
 
 It qualifies tier = device and bounds it; other claims get a note with the limiter.
 TCP window waits and drops inside the card are not read.

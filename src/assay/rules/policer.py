@@ -1,14 +1,14 @@
-"""Names a rule that drops the load's packets above a rate, or by chance: a limit of nftables, a policer or a lossy qdisc of tc.
+"""Names a rule that drops the load's packets above a rate, or by chance: nftables, a policer or a lossy qdisc of tc.
 
 A queue holds packets back; a policer drops them, and TCP answers with a rate of its own below the limit. So the rate itself
 names no policer (L03): its drops do. The rule reads nft and tc in the network namespaces of both ends and of routers on their
 hosts.
 - A rule dropped `drop_share` of the load's packets or more, at least `least_packets`: it was the limit. It was not where the
-  ends sent fewer than `answered_share` of them again: these were others' packets. TCP does not send again what the sender's own
-  kernel refused, so that share is not asked there.
-- A rule without a counter was the limit where the ends sent `drop_share` again, or lost as much, at `near_share` or more of its
+  ends sent fewer than `answered_share` of them again: these were packets of another load. TCP does not send again what the
+  sender's own kernel refused, so that share is not asked there.
+- A rule without a counter was the limit if the ends sent `drop_share` again, or lost as much, at `near_share` or more of its
   rate. A limit of packets per second, or of chance, is held against losses alone.
-- Where the losses of the load are unknown, a rule that nobody counts is unverified.
+- If the losses of the load are unknown, a rule that nobody counts is unverified.
 
 It qualifies tier = device and paths that are claimed (wire, emulated), and bounds the figure; other claims get a note with the
 limiter. Other machines are not read.
@@ -22,7 +22,6 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.frozen import dataclass
-from assay.measures import connections
 from assay.records import Finding, Observations, Path, Scope, Severity, State, Tier
 from assay.rulekit import segments
 from assay.rulekit.findings import Figures, found, held_back
@@ -83,7 +82,7 @@ def check(case: TrialCase) -> Finding:
             )
     many = sum(max(one.value, default=0) for one in rules)
     if many > len({*drops} | {name for name, _ in uncounted(case, {})}):
-        return found(RULE, case, State.UNVERIFIED, "What some rules on the way dropped is unknown.", observed=observed)
+        return found(RULE, case, State.UNVERIFIED, "Drops of some rules on the way unknown.", observed=observed)
     text = f"{many:.0f} rules may drop packets on the way; none was the limit." if many else "No rule drops packets on the way."
     return found(RULE, case, State.PASS, text, observed=observed)
 
@@ -159,11 +158,9 @@ def nearness(case: TrialCase, limit: tuple[str, float]) -> float | None:
     metric, rate = limit
     if metric != LIMITS[0]:
         return 1.0
-    moved = served.fuller_way(case.phase, case.observations)
-    own = connections.sums((*case.phase.clients, *case.phase.servers), ("segments_out",))
-    if moved is None and own is not None:
-        seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
-        moved = sum(total.bytes for one in case.phase.clients for total in one.operations) / seconds if seconds > 0 else None
+    moved, seconds = served.fuller_way(case.phase, case.observations), (case.phase.end_ns - case.phase.start_ns) / 1e9
+    if moved is None and case.phase.servers and seconds > 0:
+        moved = sum(total.bytes for one in case.phase.clients for total in one.operations) / seconds
     return None if moved is None or not rate else moved / rate
 
 
