@@ -60,9 +60,10 @@ ENOUGH = {
         "process.cpu_wait_ns": "N03 says what other programs took of the CPUs",
         "values.*": "the threads themselves are known",
     },
-    "L02": dict.fromkeys(
-        ("fact:target.server.between.*", "fact:target.server.beside.*"), "a server without such a program has no such fact"
-    ),
+    "L02": {
+        "fact:target.server.be*": "a server without such a program has no such fact",
+        "server.brief_ready_ns": "its CPU time is counted, and N02 says what waiting did",
+    },
     "L03": {
         "fact:target.server.limit_bytes_per_s*": "a way without a limit has no such fact",
         "fact:target.server.router*": "a way without a router has no such fact",

@@ -15,11 +15,26 @@ from stage.server_cases import gauge, served
 DEVICE = Claim(tier=Tier.DEVICE)
 
 
-def judged(ran, busiest, cpus=4, seconds=1.0, *, unwaited=0, missed=0, host=None, stopped_s=0.0, brief=None, at_once=(), **made):
+def judged(
+    ran,
+    busiest,
+    cpus=4,
+    seconds=1.0,
+    *,
+    unwaited=0,
+    missed=0,
+    host=None,
+    stopped_s=0.0,
+    brief=None,
+    ready=None,
+    at_once=(),
+    **made,
+):
     gauges = {"run_ns": (0, ran * SECOND), "busiest_thread_ns": (0, busiest * SECOND), "cpus": (cpus, cpus)}
     gauges |= {} if unwaited is None else {"unwaited": (0, unwaited)}
     gauges |= {} if missed is None else {"missed_ns": (0, missed * SECOND)}
     gauges |= {} if brief is None else {"brief_ns": (0, brief * SECOND)}
+    gauges |= {} if ready is None else {"brief_ready_ns": (0, ready * SECOND)}
     case = served("L02", gauges=gauges, seconds=seconds, **{"claim": DEVICE, **made})
     both = () if host is None else tuple(gauge(seconds, name, (0, host * SECOND / 2)) for name in ("user_ns", "system_ns"))
     of_host = tuple(replace(one, layer="cpu", subject=ABSOLUTE) for one in both)
@@ -81,6 +96,12 @@ def test_threads_that_end_with_their_connection_are_the_limit_if_they_come_one_a
         ("threads of a lock stay", one(brief=0.1, at_once=whole), UNVERIFIED),
         ("nobody looked", one(), UNVERIFIED),
         ("more than one CPU", judged(9.0, 0.2, seconds=6, brief=8.8, at_once=whole), PASS),
+        (
+            "with its wait for a CPU",
+            judged(4.0, 0.2, seconds=6, brief=3.8, ready=1.9, at_once=whole),
+            FAIL,
+            "one thread at a time",
+        ),
         ("less than one CPU", judged(5.0, 0.2, seconds=6, brief=4.8, at_once=whole), PASS),
     )
 

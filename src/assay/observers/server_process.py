@@ -46,7 +46,17 @@ from assay.records import Fact, FactClass, Rung, Series, Snapshot, Subject, When
 WAYS = process_ways(Rung.SERVER_PROCESS, Rung.SERVER_CACHE)
 COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes")
 KEYS = ("L5.read", "L5.write", "L6.read", "L6.write")
-METRICS = ("run_ns", "unwaited", "missed_ns", "busiest_thread_ns", "brief_ns", "brief_threads", "cpus", "processes")
+METRICS = (
+    "run_ns",
+    "unwaited",
+    "missed_ns",
+    "busiest_thread_ns",
+    "brief_ns",
+    "brief_ready_ns",
+    "brief_threads",
+    "cpus",
+    "processes",
+)
 SUBJECT = "server"
 FACTS = {"between": BETWEEN_FACT, "beside": BESIDE_FACT}
 GONE = tuple(map(os.strerror, (errno.ENOENT, errno.ESRCH)))
@@ -170,16 +180,26 @@ def series_of(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Series]:
         busiest.append((snapshot.at_ns, max((sum(one) for one in spent.values()), default=0)))
         steady.append(sum(running for who, (running, _) in spent.items() if who in threads[0]))
     time, at_ns = server_time.server_time(seen), [snapshot.at_ns for snapshot in seen]
-    brief = itertools.accumulate((whole - part for whole, part in zip(time.spent_ns, steady, strict=True)), max)
+    brief = [*itertools.accumulate((whole - part for whole, part in zip(time.spent_ns, steady, strict=True)), max)]
     yield counter(origin, SUBJECT, "run_ns", "ns", list(zip(at_ns, time.spent_ns, strict=True)))
     yield gauge(origin, SUBJECT, "unwaited", "count", list(zip(at_ns, time.unwaited, strict=True)))
     yield gauge(origin, SUBJECT, "missed_ns", "ns", list(zip(at_ns, time.missed_ns, strict=True)))
     yield counter(origin, SUBJECT, "busiest_thread_ns", "ns", busiest)
     yield counter(origin, SUBJECT, "brief_ns", "ns", list(zip(at_ns, brief, strict=True)))
+    yield gauge(origin, SUBJECT, "brief_ready_ns", "ns", list(zip(at_ns, ready_of(threads, brief), strict=True)))
     at_once = [len(sample.keys() - threads[0].keys()) for sample in threads]
     yield gauge(origin, SUBJECT, "brief_threads", "count", list(zip(at_ns, at_once, strict=True)))
     yield gauge(origin, SUBJECT, "cpus", "count", [(snapshot.at_ns, cpus_of(snapshot)) for snapshot in seen])
     yield gauge(origin, SUBJECT, "processes", "count", [(snapshot.at_ns, len(pids_of(snapshot))) for snapshot in seen])
+
+
+def ready_of(threads: Sequence[Mapping[str, tuple[int, int]]], brief: Sequence[int]) -> Iterator[float]:
+    """Yield how long threads that came later were ready without a CPU: as long for their time as those that were seen alive."""
+    ran, waited = 0, 0
+    for sample, spent in zip(threads, brief, strict=True):
+        for who in sample.keys() - threads[0].keys():
+            ran, waited = ran + sample[who][0], waited + sample[who][1]
+        yield spent * waited / ran if ran else 0.0
 
 
 def cpus_of(snapshot: Snapshot) -> int:

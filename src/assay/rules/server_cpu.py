@@ -4,9 +4,9 @@ The rule divides the CPU time of the named server by the phase and the CPUs it m
 of its control group, else of its processes with those that they waited for.
 The busiest thread that ran or waited for a CPU for more than `thread_share` of the time fails too. Phases below `seconds` are
 unverified.
-Threads and processes that live for one connection are never the busiest. If all of the server together used one CPU
-(`thread_share` to `one_cpu_share`), they fail if they came one after the other. At each of `turn_looks` looks or more at most
-one of them was there, and in `turn_share` of these looks one was. Two at once in half of the looks pass. Else it is unverified: a
+Threads and processes that live for one connection are never the busiest. They fail if they came one after the other, and the
+server used `thread_share` to `one_cpu_share` of one CPU, with their wait for it. At each of `turn_looks` looks or more at most one
+of them was there, and in `turn_share` of these looks one was. Two at once in half of the looks pass. Else it is unverified: a
 lock lets threads run one at a time, too.
 A CPU quota of a control group on that host that stopped it for `stopped_share` of the time fails, however idle the CPUs are.
 Processes that nobody of the server waited for may have used more than was counted. It is at most what the server's ancestors
@@ -99,7 +99,7 @@ def limit_of(case: TrialCase, host: str, share: float, most_used: tuple[float, f
     if most_used[1] > limits["thread_share"]:
         return "one thread", "one of its threads was"
     if in_turn(case, host, share):
-        return "one thread at a time", f"its threads, {measures.percent(share)} of a CPU, one at a time, were"
+        return "one thread at a time", "its threads, which came one after the other, were"
     return None
 
 
@@ -110,7 +110,7 @@ def doubts(case: TrialCase, host: str, used_cpus: tuple[float, float, float]) ->
     if why is not None or not any(case.observations.over_time(case.phase.name, *QUOTA[0].split("."))):
         yield f"{UNREAD}{f': {why}' if why else ''}."
     if in_turn(case, host, share) is None:
-        yield "all of it together is one CPU. Whether its threads ran one at a time is unknown."
+        yield "with their wait for CPUs its threads had work for one CPU. Whether they ran one at a time is unknown."
     if (who := other_program(case, host)) is not None:
         yield f"but clients are connected to {who}. {NODE}"
     if math.isinf(most):
@@ -121,10 +121,10 @@ def doubts(case: TrialCase, host: str, used_cpus: tuple[float, float, float]) ->
 
 def in_turn(case: TrialCase, host: str, ran_share: float) -> bool | None:
     """Whether threads that came during the phase did the work of one CPU, one after the other; None where nobody can say."""
-    limits = case.thresholds
-    if not limits["thread_share"] <= ran_share <= limits["one_cpu_share"]:
+    limits, took_ns = case.thresholds, case.phase.end_ns - case.phase.start_ns
+    brief, ready = (served.each_rose(case.phase, case.observations, name) for name in ("brief_ns", "brief_ready_ns"))
+    if ran_share > limits["one_cpu_share"] or ran_share + ready.get(host, 0.0) / took_ns < limits["thread_share"]:
         return False
-    took_ns, brief = case.phase.end_ns - case.phase.start_ns, served.each_rose(case.phase, case.observations, "brief_ns")
     at_once = [*threads_at_once(case, host)]
     if brief.get(host, 0.0) < limits["brief_share"] * ran_share * took_ns or len(at_once) < limits["turn_looks"]:
         return None
@@ -234,6 +234,7 @@ RULE = Rule(
         "server.missed_ns",
         "server.busiest_thread_ns",
         "server.brief_ns",
+        "server.brief_ready_ns",
         "server.brief_threads",
         "server.cpus",
     ),
