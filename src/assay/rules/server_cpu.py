@@ -5,8 +5,8 @@ of its control group, else of its processes with those that they waited for.
 The busiest thread that ran or waited for a CPU for more than `thread_share` of the time fails too. Phases below `seconds` are
 unverified.
 Threads and processes that live for one connection are never the busiest. They fail if they came one after the other, and the
-server used `thread_share` to `one_cpu_share` of one CPU, with their wait for it. At each of `turn_looks` looks or more at most one
-of them was there, and in `turn_share` of these looks one was. Two at once in half of the looks pass. Else it is unverified: a
+server used `thread_share` to `one_cpu_share` of one CPU, with their wait for it. At each of `turn_looks` looks or more at most
+one of them was there, and in `turn_share` of these looks one was. Two at once in half of the looks pass. Else it is unverified: a
 lock lets threads run one at a time, too.
 A CPU quota of a control group on that host that stopped it for `stopped_share` of the time fails, however idle the CPUs are.
 Processes that nobody of the server waited for may have used more than was counted. It is at most what the server's ancestors

@@ -115,7 +115,6 @@ NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "cpu groups": lambda host: None if "cpu" in group_mounts.group_mounts(host) else "needs control groups for CPU time",
     "memory groups": lambda host: None if cgroups.hierarchy(host, "memory") else "needs control groups for memory",
     "clocksources": _clock_sources,
-    "mptcp": _files("a kernel with MPTCP", "/proc/sys/net/mptcp/enabled"),
     "tun": _files("TUN devices", "/dev/net/tun"),
     "cpufreq": _files("a settable clock rate (cpufreq), which virtual machines lack", f"{CPU}/cpufreq/policy0/scaling_max_freq"),
     "idle states": _files(
