@@ -31,6 +31,8 @@ ENDING = ("drop", "reject", "jump", "goto")
 
 
 Table = Mapping[str, Any]
+Objects = dict[str, dict[tuple[Any, Any, Any], Table]]
+"""Kind -> (family, table, name) -> the object."""
 Named = Callable[[str, str], Table | None]
 """The object of a kind and a name, in the table of the rule that names it."""
 
@@ -51,7 +53,9 @@ class PacketFilter:
 def of_nft(printed: str) -> Iterator[PacketFilter]:
     """Parse the rules of `nft -j list ruleset` that drop; those without a limit only if they count. Raises EvidenceError."""
     every = _entries(json_of(printed, "nft -j list ruleset"))
-    named = {kind: {(one.get("family"), one.get("table"), one.get("name")): one for one in every.get(kind, ())} for kind in every}
+    named: Objects = {
+        kind: {(one.get("family"), one.get("table"), one.get("name")): one for one in every.get(kind, ())} for kind in every
+    }
     for rule in every.get("rule", ()):
         place = (rule.get("family"), rule.get("table"), rule.get("chain"))
         chain = named.get("chain", {}).get(place, {})
@@ -68,8 +72,8 @@ def of_nft(printed: str) -> Iterator[PacketFilter]:
         )
 
 
-def _object(named: Mapping[str, Mapping[object, Table]], table: tuple[object, ...], kind: str, name: str) -> Table | None:
-    return named.get(kind, {}).get((*table, name))
+def _object(named: Objects, table: tuple[Any, ...], kind: str, name: str) -> Table | None:
+    return named.get(kind, {}).get((table[0], table[1], name))
 
 
 def json_of(printed: str, where: str) -> object:
