@@ -177,10 +177,14 @@ KILLED = """
 
 @pytest.fixture
 def leaves_entries(bench, fleet, tmp_path):
+    return killed_lab(bench, fleet, tmp_path, KILLED)
+
+
+def killed_lab(bench, fleet, folder, code):
     """A lab that was killed when its far machine lost its power; its entries are in a ledger of the test's own."""
-    through = own_ledger(tmp_path)
+    through = own_ledger(folder)
     bench.through = through
-    command = [*through, sys.executable, "-c", textwrap.dedent(KILLED), fleet[0].address]
+    command = [*through, sys.executable, "-c", textwrap.dedent(code), fleet[0].address]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env=bench.environment(), process_group=0, **pipes) as process:
         assert process.stdout.readline() == "ready\n"
@@ -212,6 +216,38 @@ def test_an_entry_of_another_machine_is_left_and_named_until_it_is_forgotten(lea
     assert "  forgotten directory /root/.assay-left" in forgotten.stdout
     assert "c.1: no leftovers" in bench.run("hosts", "t.toml", "clean").stdout
     assert (fleet[0].home / ".assay-left").exists(), "nothing of it was undone"
+
+
+TEARDOWN = KILLED.replace(
+    'add("directory", path=f"/root/.assay-{name}", marker="m")', 'add("command", argv=f\'["touch", "/root/ran-{name}"]\')'
+)
+
+
+def tells_its_key(machine):
+    """Its public host key is where sshd usually has it."""
+    public = machine.directory / "host_key.pub"
+    machine.run("sh", "-c", f"mount -t tmpfs none /etc/ssh && cp {public} /etc/ssh/ssh_host_ed25519_key.pub")
+
+
+@pytest.mark.parametrize("cloned", [True, False])
+def test_a_clone_runs_no_teardown_of_its_original(cloned, bench, fleet, tmp_path):
+    """The same machine-id after another boot; the clone has a host key of its own, which its user has accepted."""
+    machine = fleet[0]
+    tells_its_key(machine)
+    killed_lab(bench, fleet, tmp_path, TEARDOWN)
+    if cloned:
+        (machine.directory / "host_key").unlink()
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(machine.directory / "host_key")], check=True, input=b"y\n"
+        )
+        machine.host_key = " ".join((machine.directory / "host_key.pub").read_text().split()[:2])
+        fleet.know(machine)
+    machine.on()
+    tells_its_key(machine)
+    bench.write(line([machine]))
+    cleaned = bench.run("hosts", "t.toml", "clean")
+    assert (machine.home / "ran-left").exists() is not cloned, cleaned.stdout
+    assert ("has another ssh host key" in cleaned.stdout) is cloned, cleaned.stdout
 
 
 def test_entries_of_a_machine_that_never_returns_can_be_forgotten(leaves_entries, fleet):

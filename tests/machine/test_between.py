@@ -1,6 +1,8 @@
 """A proxy between a client and a server is named; a server that answers itself has nobody before it. Real processes."""
 
 import contextlib
+import os
+import socket
 import subprocess
 import sys
 import time
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.hosts.local import Local
-from assay.machine.between import between
+from assay.machine.between import others
 
 SERVER = """
 import socket, sys
@@ -51,7 +53,7 @@ def test_who_is_between(proxied):
         proxy = both.enter_context(running(SERVER, port)) if proxied else server
         client = both.enter_context(running(CLIENT, proxy.stdout.readline().strip() if proxied else port))
         assert client.stdout.readline(), "connected"
-        who = between(Local(), (client.pid,), (server.pid,), ())
+        who = others(Local(), (client.pid,), (server.pid,), ()).between
         assert who == (f"{Path(f'/proc/{proxy.pid}/comm').read_text().strip()} ({proxy.pid})" if proxied else "")
 
 
@@ -62,14 +64,40 @@ def test_a_server_that_has_not_accepted_yet_is_looked_at_again():
         proxy = both.enter_context(running(SERVER.replace("    one.recv(1)", "    pass"), server.stdout.readline().strip()))
         client = both.enter_context(running(CLIENT, proxy.stdout.readline().strip()))
         assert client.stdout.readline(), "connected to the proxy"
-        assert between(HOST, (client.pid,), (server.pid,), ()) == ""
+        assert others(HOST, (client.pid,), (server.pid,), ()).between == ""
         server.stdin.write("\n")
         server.stdin.flush()
         waited = time.monotonic() + 20
-        while not (who := between(HOST, (client.pid,), (server.pid,), ())) and time.monotonic() < waited:
-            time.sleep(0.01)
+        while not (who := others(HOST, (client.pid,), (server.pid,), ()).between) and time.monotonic() < waited:
+            time.sleep(0.2)
         assert who.endswith(f"({proxy.pid})")
 
 
 def test_a_load_without_a_connection_has_nobody_before_its_server():
-    assert between(Local(), (1 << 22,), (1,), ()) == ""
+    assert others(Local(), (1 << 22,), (1,), ()) == ("", "")
+
+
+SHARED = """
+import socket, sys
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])), reuse_port=True)
+print(server.getsockname()[1], flush=True)
+links = []
+while True:
+    links.append(server.accept()[0])
+    links[-1].send(b"+")
+"""
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_who_listens_on_the_port_of_the_server(count):
+    """The kernel deals connections out to both: of 24 each gets some."""
+    with contextlib.ExitStack() as both:
+        first = both.enter_context(running(SHARED, 0))
+        port = first.stdout.readline().strip()
+        more = [both.enter_context(running(SHARED, port)) for _ in range(count - 1)]
+        assert all(one.stdout.readline() for one in more)
+        links = [both.enter_context(socket.create_connection(("127.0.0.1", int(port)))) for _ in range(24)]
+        assert all(one.recv(1) == b"+" for one in links)
+        host, load = Local(), (os.getpid(),)
+        assert others(host, load, (first.pid,), ()).beside.endswith(f"({more[0].pid})" if more else "")
+        assert others(host, load, (first.pid, *(one.pid for one in more)), ("again",)) == ("", "")

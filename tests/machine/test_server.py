@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from assay.catalogue import Completed
 from assay.hosts.local import Local
 from assay.machine import server
 from assay.records import Server, ServerNode
@@ -52,6 +53,37 @@ def test_the_way_is_asked_in_the_namespace_that_the_clients_are_in(tmp_path):
         assert dict(server.facts(HOST, behind)) != told
     finally:
         net_namespaces.release(HOST, ledger, pid)
+
+
+class Printing(Local):
+    """A host whose commands print what a table says."""
+
+    def __init__(self, printed):
+        super().__init__()
+        self.printed = printed
+
+    def run(self, argv, **_more):
+        text = next((text for words, text in self.printed.items() if words in " ".join(argv)), "")
+        return Completed(argv=tuple(argv), status=0, stdout=text, stderr="", wall_ns=1)
+
+
+def test_shapers_of_each_kind_and_behind_a_redirection():
+    """As tc prints them; what comes in can be shaped on a device of its own alone."""
+    route = {"ip route get": "198.18.4.2 dev eth7 src 198.18.4.1"}
+    kinds = {
+        "tbf": '[{"kind":"tbf","options":{"rate":5000}}]',
+        "netem": '[{"kind":"netem","options":{"limit":1000,"rate":{"rate":5000,"packetoverhead":0}}}]',
+        "cake": '[{"kind":"cake","options":{"bandwidth":5000}}]',
+    }
+    node = Server(nodes=(ServerNode(host="s", address="198.18.4.2"),))
+    for kind, printed in kinds.items():
+        told = dict(server.facts(Printing({**route, "qdisc show dev eth7": printed}), node))
+        assert told["server.limit"] == f"{kind} on eth7, 0.04 Mbit/s"
+    behind = {
+        "filter show dev eth7 ingress": "action order 1: mirred (Egress Redirect to device ifb3) stolen",
+        "qdisc show dev ifb3": kinds["tbf"],
+    }
+    assert dict(server.facts(Printing({**route, **behind}), node))["server.limit"] == "tbf on ifb3, 0.04 Mbit/s"
 
 
 def test_no_way():

@@ -135,6 +135,8 @@ def test_a_stack_whose_layers_cannot_be_seen_or_are_itself_has_none(tmp_path):
     host = recorded(tmp_path, text, files=[("l/x", ""), ("t/u/x", "")])
     assert stack(host, "/x") == ()
     assert files.in_memory(host, "/o/x") == "tmpfs"
+    near = text.replace("/ /o rw", "/ /t/o rw").replace("upperdir=/t/u", "upperdir=u")
+    assert files.in_memory(recorded(tmp_path, near), "/t/o/x") == "tmpfs", "a relative layer is beside the mount point"
 
 
 @pytest.mark.root

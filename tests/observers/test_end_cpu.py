@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -108,3 +109,17 @@ def test_a_pinned_process_counts_for_its_cpu():
     made = OBSERVER.parse("h", "p", [first, last], subject)
     assert {one.subject for one in made.series if one.metric == "run_ns"} == {f"pid:{busy.pid}@cpu:0"}
     assert the_series(made, "busy_ns", "cpu:0").value[-1] > 0
+
+
+def test_a_process_that_a_signal_stopped_is_seen():
+    with subprocess.Popen(["sleep", "60"]) as process:
+        subject, looks = Subject(pids=(process.pid,), reaches=("127.0.0.1",)), []
+        for at, (signal, state) in enumerate(((None, "S"), (19, "T"), (18, "S"))):
+            if signal is not None:
+                process.send_signal(signal)
+            while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != state:
+                time.sleep(0.01)
+            looks.append(look(OBSERVER, Local(), subject, Edge.POLL, at))
+        process.kill()
+    assert list(the_series(OBSERVER.parse("h", "p", looks, subject), "stopped", "load").value) == [0, 1, 0]
+    assert not [one for one in OBSERVER.parse("h", "p", looks[:1], subject).series if one.metric == "stopped"]

@@ -21,6 +21,9 @@ SUBJECT = Subject(server=(ServerNode(pid_file="/run/pid"),))
 NAMES = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")
 
 
+MS = 1_000_000
+
+
 def accounts(pid, *, threads=1, run=0, wait=0, cpus="0-3", parent=1, ticks=0, waited=0, ignores=False, **counters):
     """The texts about one process; its time and that of children it waited for also in ticks of 10 ms."""
     told = {name: counters.get(name, 0) for name in NAMES}
@@ -98,6 +101,24 @@ def test_processor_time_of_all_threads_and_of_the_busiest():
     assert list(the_series(found, "processes", "server").value) == [1, 2]
 
 
+def test_threads_that_came_later_and_how_long_they_waited():
+    """A thread from the first look, and one for each connection: two were seen, with a third of their time in a queue."""
+    steady = {"ticks": 100, "run": MS}
+    polls = [
+        snapshot(
+            Edge.POLL, 5, accounts(10, ticks=160, run=2 * MS), accounts(20, parent=10, run=200 * MS, wait=100 * MS, ticks=20)
+        ),
+        snapshot(
+            Edge.POLL, 9, accounts(10, ticks=200, run=3 * MS), accounts(30, parent=10, run=100 * MS, wait=50 * MS, ticks=10)
+        ),
+    ]
+    found = clock([accounts(10, **steady)], [accounts(10, ticks=280, run=4 * MS, waited=30)], polls)
+    brief, waited, count = (the_series(found, f"brief_{name}", "server").value for name in ("ns", "ready_ns", "threads"))
+    assert list(count) == [0, 1, 1, 0]
+    assert brief[-1] == the_series(found, "run_ns", "server").value[-1] - 3 * MS
+    assert waited[-1] == pytest.approx(brief[-1] / 2)
+
+
 def test_what_is_not_there_is_told_and_a_fall_is_refused():
     assert "no process" in clock([], [accounts(10)]).missing["L6.read"]
     closed = accounts(10) | {"/proc/10/io": {"error": "Permission denied"}}
@@ -127,9 +148,6 @@ def missed(before, after, waited, *, ignores=False):
     found = OBSERVER.parse("h", "p", [replace(one, raw=raw) for one, raw in zip(looks, raws, strict=True)], SUBJECT)
     values = [the_series(found, name, "server").value[-1] for name in ("run_ns", "unwaited", "missed_ns")]
     return values[0] / 1e6, values[1], values[2] / 1e6
-
-
-MS = 1_000_000
 
 
 def test_time_of_what_ended_between_two_looks_is_kept():

@@ -64,6 +64,18 @@ def test_a_wall_clock_that_was_set_spoils_a_external_tools_time_and_not_ours():
     assert (theirs.severity, theirs.observed["step_s"]) == (Severity.INVALIDATES, 3.0)
 
 
+def test_a_host_that_slept_left_that_time_out():
+    def after(*asleep):
+        made = case()
+        slept = replace(boot_times("local", asleep), metric="asleep_s")
+        return RULE.check(replace(made, observations=replace(made.observations, series=(*made.observations.series, slept))))
+
+    hold(
+        ("12 s", after(1000.0, 1000.01, 1012.0), FAIL, QUALIFIES, "local slept for 12 s"),
+        ("steps of the file", after(1000.01, 1000.0, 1000.02), PASS),
+    )
+
+
 def test_a_step_of_some_milliseconds_spoils_a_short_time_only():
     for seconds, state in ((1.0, State.FAIL), (10.0, State.PASS)):
         found = RULE.check(case(booted=(100.0, 100.02), values={"read.elapsed_ns": 1e9}, figure="elapsed_ns", seconds=seconds))

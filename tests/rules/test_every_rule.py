@@ -60,11 +60,15 @@ ENOUGH = {
         "process.cpu_wait_ns": "N03 says what other programs took of the CPUs",
         "values.*": "the threads themselves are known",
     },
-    "L02": {"fact:target.server.between.*": "a server without a program before it has no such fact"},
+    "L02": {
+        "fact:target.server.be*": "a server without such a program has no such fact",
+        "server.brief_ready_ns": "its CPU time is counted, and N02 says what waiting did",
+    },
     "L03": {
         "fact:target.server.limit_bytes_per_s*": "a way without a limit has no such fact",
         "fact:target.server.router*": "a way without a router has no such fact",
         "server.*_segments": "it says how full the way was",
+        "end_network.*": "it says how full the way was",
         "*.net*": "segments of the server's host are counted",
         "values.*": "of a tool that told no rate the bytes of the link are judged",
     },
@@ -81,6 +85,10 @@ ENOUGH = {
     "L12": {"process.run_delay_ns": "N02 says what waiting did", "end_cpu.stolen_ns": "a column of the line that gives busy_ns"},
     "L13": {"fact:target.path.*": "a path that states no loss has none"},
     "L17": {"tcp.*": "the losses of the path explain the rate", "*.net": "the losses of the path explain the rate"},
+    "L24": {
+        "policers.limit_bytes_per_s": "what the rule dropped is counted",
+        "policers.refused_packets": "a limit without a counter is held against losses",
+    },
     "N01": {"fact:speed.*": "a machine without such counters has none; the work itself was timed"},
     "N03": {"other_processes.own_cpu_ns": "the more cautious share counts", "L9.write (clock)": "the CPU alone is judged"},
     "N04": {"placement.queues": "one queue is no choice", "placement.far_threads": "a device without a node has none"},
@@ -111,7 +119,10 @@ ENOUGH = {
     "W04": {"application.*": "engines tell count, bytes and time of a part together"},
     "W06": {"application.*": "engines tell count, bytes and time of a part together"},
     "W07": {"hosts.server_cached_before": "T02 judges what the server read"},
-    "W08": {"clock.boot_time_s": "the lab's own engines take no time by the wall clock"},
+    "W08": {
+        "clock.asleep_s": "a host without /proc/uptime tells no sleep",
+        "clock.boot_time_s": "the lab's own engines take no time by the wall clock",
+    },
 }
 """Rule -> evidence without which a failure may become a pass, and what is enough instead."""
 OF_THE_REPORT = {

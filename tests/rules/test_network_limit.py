@@ -9,8 +9,8 @@ from assay.rules.network_limit import RULE
 from audit.case_builder import Made, case_of
 from stage.network_cases import between, connection, end
 from stage.rows import each
-from stage.said import FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
-from stage.server_cases import served
+from stage.said import FAIL, NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.server_cases import counted, served
 
 DEVICE = Claim(tier=Tier.DEVICE)
 SHAPED = {"route": "veth0", "route_kind": "virtual", "limit_bytes_per_s": "12500000", "limit": "tbf on veth0, 100 Mbit/s"}
@@ -52,6 +52,26 @@ def test_a_tool_leaves_its_own_start_out_of_its_rate():
     )
 
 
+def test_more_than_a_shaper_lets_through_is_credit_or_another_way():
+    """Ruler: a shaper of 12.5 MB/s with a burst of 10 MB lets 20 MB pass in a second."""
+
+    def passing(passed, at_client, **more):
+        rungs = [("L4", "write", passed), ("L4", "read", 1000)]
+        case = served("L03", rungs, {}, {**SHAPED, "route": "veth0"}, claim=DEVICE, **more)
+        here = [] if at_client is None else [counted(1.0, "L3", way, at_client, "interface:veth0") for way in ("read", "write")]
+        return RULE.check(replace(case, observations=replace(case.observations, readings=(*case.observations.readings, *here))))
+
+    rate = passing(20_000_000, 20_000_000, figure="bytes_per_s")
+    hold(
+        ("a burst on credit", rate, FAIL, QUALIFIES, "burst credit of tbf on veth0", {"used_share": 1.6}),
+        ("of a figure that is no rate", passing(20_000_000, 20_000_000, figure="count"), FAIL, NOTES),
+        ("half of it went another way", passing(20_000_000, 10_000_000), UNVERIFIED, "another way"),
+        ("nobody counted the client's interface", passing(20_000_000, None), UNVERIFIED),
+        ("full, and no more", passing(12_900_000, 12_900_000), FAIL, "limited by"),
+    )
+    assert rate.bound.high == rate.bound.low * rate.observed["used_share"]
+
+
 def test_a_dead_path_is_not_called_innocent():
     (client,) = (case := served("L03", [("L4", "write", 1_000_000), ("L4", "read", 1)], {}, SHAPED)).phase.clients
     waits = Unfinished(count=1, from_ns=0, waited_ns=9, longest_ns=9)
@@ -68,6 +88,25 @@ def test_what_is_behind_a_router_is_unknown():
         ("a link up to the router", judged(1_000_000, {**SHAPED, **routed, "route_kind": "physical"}), UNVERIFIED),
         ("the link itself is full", judged(12_000_000, {**SHAPED, **routed, "route_kind": "physical"}), FAIL),
         ("the lab's own box", judged(1_000_000, {**SHAPED, **routed}), PASS),
+    )
+
+
+def test_an_upload_is_sent_again_in_the_namespace_of_its_client():
+    """Ruler: a client sends 8 MB through a policer: the server's namespace sends nothing again, the client's 3 %."""
+
+    def upload(again, received, needless=0):
+        counts = {"sent_segments": 6000, "retransmitted_segments": again, "dsacks": needless}
+        rows = [("end_network", "net:[1]", f"tcp_{name}", (0, count)) for name, count in counts.items()]
+        more = between("L03", gauges=rows).observations.series
+        rungs = [("L4", "read", received), ("L4", "write", 100_000)]
+        case = served("L03", rungs, {"sent_segments": (0, 5000), "retransmitted_segments": (0, 0)}, SHAPED, seconds=2.0)
+        return RULE.check(replace(case, observations=replace(case.observations, series=(*case.observations.series, *more))))
+
+    hold(
+        ("the client's segments", upload(180, 8_000_000), FAIL, "3 %"),
+        ("none", upload(0, 8_000_000), PASS),
+        ("they had arrived", upload(180, 8_000_000, needless=170), PASS),
+        ("mostly others' segments", upload(180, 800_000), UNVERIFIED, "whether they are the load's"),
     )
 
 

@@ -1,5 +1,6 @@
 """L02: all processors busy, one thread busy, neither."""
 
+from array import array
 from dataclasses import replace
 from functools import partial
 
@@ -14,10 +15,26 @@ from stage.server_cases import gauge, served
 DEVICE = Claim(tier=Tier.DEVICE)
 
 
-def judged(ran, busiest, cpus=4, seconds=1.0, unwaited=0, missed=0, host=None, stopped_s=0.0, **made):
+def judged(
+    ran,
+    busiest,
+    cpus=4,
+    seconds=1.0,
+    *,
+    unwaited=0,
+    missed=0,
+    host=None,
+    stopped_s=0.0,
+    brief=None,
+    ready=None,
+    at_once=(),
+    **made,
+):
     gauges = {"run_ns": (0, ran * SECOND), "busiest_thread_ns": (0, busiest * SECOND), "cpus": (cpus, cpus)}
     gauges |= {} if unwaited is None else {"unwaited": (0, unwaited)}
     gauges |= {} if missed is None else {"missed_ns": (0, missed * SECOND)}
+    gauges |= {} if brief is None else {"brief_ns": (0, brief * SECOND)}
+    gauges |= {} if ready is None else {"brief_ready_ns": (0, ready * SECOND)}
     case = served("L02", gauges=gauges, seconds=seconds, **{"claim": DEVICE, **made})
     both = () if host is None else tuple(gauge(seconds, name, (0, host * SECOND / 2)) for name in ("user_ns", "system_ns"))
     of_host = tuple(replace(one, layer="cpu", subject=ABSOLUTE) for one in both)
@@ -25,7 +42,9 @@ def judged(ran, busiest, cpus=4, seconds=1.0, unwaited=0, missed=0, host=None, s
         gauge_of("cgroup", "cgroup:/q", metric, (0, rise), seconds)
         for metric, rise in (("nr_throttled", 9 if stopped_s else 0), ("throttled_ns", stopped_s * SECOND))
     ]
-    more = (*case.observations.series, *of_host, *stops)
+    times = [round((at + 0.5) / len(at_once) * seconds * SECOND) for at in range(len(at_once))]
+    looks = replace(gauge(seconds, "brief_threads", (0, 0)), at_ns=array("q", times), value=array("d", at_once))
+    more = (*case.observations.series, *of_host, *stops, *([looks] if at_once else []))
     return RULE.check(replace(case, observations=replace(case.observations, series=more)))
 
 
@@ -54,7 +73,36 @@ def test_a_program_before_the_server_works_for_its_clients_too():
     hold(
         ("its own figure is a lower bound", judged(0.5, 0.1, **OWN, facts=facts), FAIL, QUALIFIES, low(0.5)),
         ("whether CPUs were the limit", judged(0.5, 0.1, facts=facts), UNVERIFIED, "haproxy (4711)"),
+        (
+            "a program on its port",
+            judged(0.5, 0.1, **OWN, facts={"beside.p": "python3 (7)"}),
+            FAIL,
+            low(0.5),
+            "listens on the server's port",
+        ),
         ("a server at its own limit", judged(3.9, 0.1, facts=facts), FAIL),
+    )
+
+
+def test_threads_that_end_with_their_connection_are_the_limit_if_they_come_one_after_the_other():
+    one, whole = partial(judged, 6.0, 0.2, seconds=6), (1,) * 6
+    hold(
+        ("one at a time", one(brief=5.8, at_once=whole), FAIL, QUALIFIES, "limited by one thread at a time of the server"),
+        ("one look between two of them", one(brief=5.8, at_once=(1, 1, 0, 1, 1, 1)), FAIL),
+        ("two at once", one(brief=5.8, at_once=(2, 1, 3, 2, 2, 1)), PASS),
+        ("once two", one(brief=5.8, at_once=(2, 1, 1, 1, 1, 1)), UNVERIFIED, "one at a time"),
+        ("mostly none", one(brief=5.8, at_once=(1, 0, 0, 1, 0, 1)), UNVERIFIED),
+        ("too few looks", one(brief=5.8, at_once=(1, 1)), UNVERIFIED),
+        ("threads of a lock stay", one(brief=0.1, at_once=whole), UNVERIFIED),
+        ("nobody looked", one(), UNVERIFIED),
+        ("more than one CPU", judged(9.0, 0.2, seconds=6, brief=8.8, at_once=whole), PASS),
+        (
+            "with its wait for a CPU",
+            judged(4.0, 0.2, seconds=6, brief=3.8, ready=1.9, at_once=whole),
+            FAIL,
+            "one thread at a time",
+        ),
+        ("less than one CPU", judged(5.0, 0.2, seconds=6, brief=4.8, at_once=whole), PASS),
     )
 
 

@@ -1,5 +1,6 @@
 """W12: operations that were given up at the end, pauses in between, and loads that got all their answers."""
 
+from array import array
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from assay.records import Late, NetConnection, NetEnd, Series, SocketBuffer, Unf
 from assay.rules.stalled import RULE
 from audit.case_builder import SECOND, Made, case_of
 from stage.rows import each
-from stage.said import BOUNDED, FAIL, NOT_ASKED, NOTES, PASS, QUALIFIES, UNBOUNDED, UNVERIFIED, high, hold, low
+from stage.said import ASKED, BOUNDED, FAIL, NOT_ASKED, NOTES, PASS, QUALIFIES, UNBOUNDED, UNVERIFIED, high, hold, low
 from test_outages import noted
 
 SECONDS, LAST_S = 8.0, 3.0
@@ -60,6 +61,16 @@ def unnoted(rate):
         replace(one, at_ns=one.at_ns[:40] + one.at_ns[60:], value=one.value[:40] + one.value[60:])
         for one in noted(rate, away=[(4, 6)])
     ]
+
+
+def held_at(*stopped):
+    """A tool without intervals, of which so many threads of the load were stopped at each look."""
+    case = case_of(Made(values={"read.ops_per_s": 1.0}, seconds=4.0, figure="ops_per_s"), "W12")
+    times = [round((at + 0.5) * SECOND) for at in range(len(stopped))]
+    series = replace(
+        noted(100)[0], layer="end_cpu", subject="load", metric="stopped", at_ns=array("q", times), value=array("d", stopped)
+    )
+    return replace(case, observations=replace(case.observations, series=(series,)))
 
 
 def by_its_lines(pause_s, begin_s, **made):
@@ -169,6 +180,10 @@ def test_states():
         ("operations that take as long as that are no pause", RULE.check(lively(noted(0.4), count=4)), PASS),
         ("nobody noted what was done over time", RULE.check(lively()), UNVERIFIED),
         (RULE.applies(lively(values={"read.ops_per_s": 1.0})), NOT_ASKED),
+        (RULE.applies(held_at(0, 0, 0, 0)), NOT_ASKED),
+        "a tool whose load was stopped by a signal",
+        (RULE.applies(held_at(0, 1, 1, 0)), ASKED),
+        (RULE.check(held_at(0, 1, 1, 0)), FAIL, NOTES, "the load was stopped", {"stopped_share": 0.5}),
     )
 
 

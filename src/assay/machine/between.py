@@ -1,6 +1,8 @@
-"""A program between clients and their server, all on one machine: a proxy, whose work is in no account of the server.
+"""Programs that serve a server's clients, too, all on one machine: a proxy before it, or one that listens on the same port.
 
-It is proved by two connections: one of its sockets is the other end of a client's, another the other end of one of the server's.
+A proxy is proved by two connections: one of its sockets is the other end of a client's, another the other end of one of the
+server's. A program beside the server is the other end of a client's connection to the port that the server listens on
+(SO_REUSEPORT, or a listening socket that both have).
 """
 
 from __future__ import annotations
@@ -13,18 +15,34 @@ from typing import NamedTuple
 from assay.catalogue import Host
 from assay.machine.peers import sockets_of, spaces
 
-ESTABLISHED = re.compile(r"\s*\d+: ([0-9A-F]+:[0-9A-F]{4}) ([0-9A-F]+:[0-9A-F]{4}) 01 \S+ \S+ \S+ +\d+ +\d+ (\d+) ")
+ROW = re.compile(r"\s*\d+: ([0-9A-F]+:[0-9A-F]{4}) ([0-9A-F]+:[0-9A-F]{4}) (01|0A) \S+ \S+ \S+ +\d+ +\d+ (\d+) ")
 TABLES = ("tcp", "tcp6")
 MAPPED = "0000000000000000FFFF0000"
 """Before an IPv4 address in the table of IPv6."""
 MOST_REMEMBERED = 64
+MOST_TRIES = 9
+"""Looks that find clients and no connection of theirs to the server."""
+FEWEST_TRIES = 3
+"""Looks that find sockets of the load in no table: of MPTCP, UDP or this machine."""
+NOBODYS = "0"
+"""The inode of a socket that was not accepted yet."""
 
 
 class Connection(NamedTuple):
-    """Both ends of a TCP connection as the kernel prints them."""
+    """Both ends of a TCP connection as the kernel prints them; `listens`: nobody is at the other one yet."""
 
     local: str
     remote: str
+    listens: bool = False
+
+
+class Others(NamedTuple):
+    """Programs that work for a server's clients and are no part of it: `haproxy (4711)`; empty where there is none."""
+
+    between: str = ""
+    """Before the server, connected to it."""
+    beside: str = ""
+    """On the server's own port."""
 
 
 Tables = dict[tuple[str, str], dict[str, Connection]]
@@ -32,43 +50,73 @@ Tables = dict[tuple[str, str], dict[str, Connection]]
 
 
 @functools.lru_cache(maxsize=16)
-def _found(_host: Host) -> dict[tuple[tuple[str, ...], tuple[int, ...]], str]:
-    """Return what was found on a host before, by the clients' endpoints and the server; empty words where nobody is between."""
+def _found(_host: Host) -> dict[tuple[tuple[str, ...], tuple[int, ...]], tuple[Others, int]]:
+    """Return what was found on a host before, and after how many tries, by the clients' endpoints and the server."""
     return {}
 
 
-def between(host: Host, load: tuple[int, ...], server: tuple[int, ...], endpoints: tuple[str, ...]) -> str:
-    """Return `haproxy (4711)` for a program between these processes; empty where there is none, or no connection to see.
+def others(host: Host, load: tuple[int, ...], server: tuple[int, ...], endpoints: tuple[str, ...]) -> Others:
+    """Return the programs that serve these clients beside the server's processes.
 
-    It is looked for once for each server and the endpoints of its clients, until connections of both were seen: the tables of the
-    kernel take milliseconds. A connection that the server has not accepted yet is nobody's.
+    They are looked for once for each server and the endpoints of its clients, until connections of both were seen: the tables of
+    the kernel take milliseconds. A connection that the server has not accepted yet is nobody's.
     """
     known, key = _found(host), (endpoints, server[:1])
-    if key not in known:
-        tables: Tables = {}
-        clients = {one.local for one in _established(host, load, tables)}
-        served = {one.remote for one in _established(host, server, tables)} if clients else set()
-        if not served:
-            return ""
-        if len(known) >= MOST_REMEMBERED:
-            known.clear()
-        known[key] = "" if clients & served else _who(host, clients, served, {*load, *server}, tables)
-    return known[key]
+    found, tries = known.get(key, (Others(), 0))
+    if tries >= MOST_TRIES:
+        return found
+    tables: Tables = {}
+    clients = {one for one in _sockets(host, load, tables) if not one.listens}
+    if not clients:
+        known[key] = found, tries + bool(tables) * MOST_TRIES // FEWEST_TRIES
+        return found
+    own = _sockets(host, server, tables)
+    served, doors = {one.remote for one in own if not one.listens}, {one.local for one in own if one.listens}
+    taken = {one.remote for rows in tables.values() for inode, one in rows.items() if inode != NOBODYS and not one.listens}
+    left = {one.local for one in clients if one.local in taken - served and is_through(one.remote, doors)}
+    if len(known) >= MOST_REMEMBERED:
+        known.clear()
+    if not served and not left:
+        known[key] = found, tries + 1
+        return found
+    direct = served & {one.local for one in clients}
+    elsewhere = set() if direct else {one.local for one in clients} - left
+    found = _who(host, elsewhere, left, (served, {*load, *server}), tables)
+    known[key] = found, MOST_TRIES
+    return found
 
 
-def _who(host: Host, clients: set[str], served: set[str], ends: set[int], tables: Tables) -> str:
-    """Return the program at the other end of a load's connections that is a client of the server itself; `ends` are both."""
-    for pid in (int(name) for name in host.list("/proc") if name.isdigit() and int(name) not in ends):
-        own = _established(host, (pid,), tables)
-        if {one.remote for one in own} & clients and {one.local for one in own} & served:
-            return f"{host.read(f'/proc/{pid}/comm').strip()} ({pid})"
-    return ""
+def is_through(end: str, doors: set[str]) -> bool:
+    """Return whether an address is one that is listened on, or its port is on all addresses."""
+    port = end.rpartition(":")[2]
+    return end in doors or any(door.rpartition(":")[2] == port and not door.rpartition(":")[0].strip("0") for door in doors)
 
 
-def _established(host: Host, processes: Iterable[int], tables: Tables) -> set[Connection]:
-    """Return the TCP connections of processes; those that have ended have none. `tables`: what was read before.
+def _who(host: Host, elsewhere: set[str], left: set[str], known: tuple[set[str], set[int]], tables: Tables) -> Others:
+    """Return who is at the other ends of a load's connections: `elsewhere` to other ports than the server's, `left` to its own.
 
-    A table takes the kernel milliseconds: that of IPv6 is read only where that of IPv4 has no connection of theirs.
+    `known`: the other ends of the server's connections, and the processes of both.
+    """
+    served, ends = known
+    between = beside = ""
+    for pid in (int(name) for name in host.list("/proc") if (elsewhere or left) and name.isdigit() and int(name) not in ends):
+        own = _sockets(host, (pid,), tables)
+        remote = {one.remote for one in own}
+        if not between and remote & elsewhere and {one.local for one in own} & served:
+            between = _name(host, pid)
+        if not beside and remote & left:
+            beside = _name(host, pid)
+    return Others(between=between, beside=beside)
+
+
+def _name(host: Host, pid: int) -> str:
+    return f"{host.read(f'/proc/{pid}/comm').strip()} ({pid})"
+
+
+def _sockets(host: Host, processes: Iterable[int], tables: Tables) -> set[Connection]:
+    """Return the TCP sockets of processes; those that have ended have none. `tables`: what was read before.
+
+    A table takes the kernel milliseconds: that of IPv6 is read only where that of IPv4 has no socket of theirs.
     """
     found: set[Connection] = set()
     for space in spaces(host, processes):
@@ -84,11 +132,12 @@ def _established(host: Host, processes: Iterable[int], tables: Tables) -> set[Co
 
 
 def _rows(host: Host, path: str) -> Iterator[tuple[str, Connection]]:
-    """Yield the TCP connections of a table by the inodes of their sockets."""
+    """Yield the TCP sockets of a table, connected or listening, by their inodes."""
     try:
         text = host.read(path)
     except OSError:
         return
     for line in text.splitlines()[1:]:
-        if match := ESTABLISHED.match(line):
-            yield match[3], Connection(match[1].removeprefix(MAPPED), match[2].removeprefix(MAPPED))
+        if match := ROW.match(line):
+            ends = (match[1].removeprefix(MAPPED), match[2].removeprefix(MAPPED))
+            yield match[4], Connection(*ends, listens=match[3] == "0A")

@@ -18,6 +18,8 @@ MOST_FILES = 1024
 DEEPEST = 8
 """Directory levels below a data directory."""
 LOOPBACK = "lo"
+RATES = ("ceil", "rate", "bandwidth", "maxrate")
+"""What shapers call their rate: htb and hfsc, tbf and netem, cake, fq (of each connection)."""
 CONTROLLERS = frozenset(
     {
         *("blkio", "cgroup", "cpu", "cpuacct", "cpuset", "devices", "freezer", "hugetlb", "io", "irq", "memory", "misc"),
@@ -173,7 +175,12 @@ def way(host: Host, address: str, pid: int | None = None, namespace: str | None 
 def is_here(host: Host, address: str) -> bool:
     """Return whether an address is one of this machine, in whichever of its network namespaces that has a process we see."""
     tables = {network_of(host, pid): pid for pid in host.list("/proc") if pid.isdigit()}
-    return any(address in _own_addresses(host, pid) for name, pid in tables.items() if name)
+    return any(is_own_address(host, pid, address) for name, pid in tables.items() if name)
+
+
+def is_own_address(host: Host, pid: str, address: str) -> bool:
+    """Return whether the network namespace of a process has an address."""
+    return address in _own_addresses(host, pid)
 
 
 def _own_addresses(host: Host, pid: str) -> set[str]:
@@ -226,7 +233,7 @@ def facts(host: Host, server: Server | None, namespace: str | None = None) -> tu
     if namespace is not None:
         return tuple(route)
     own = [limit for node in server.on(host.name) for limit in _of_namespace(host, node)]
-    limits = [*_link(host, path.interface), *_shapers(host, ["tc"], path.interface), *own]
+    limits = [*_link(host, path.interface), *_shapers(host, ["tc"], path.interface), *_redirected(host, path.interface), *own]
     found = [*route, *_slowest("server.limit", limits)]
     if server.on(host.name):
         side = _holding(host, address)
@@ -276,10 +283,19 @@ def _shapers(host: Host, tc: list[str], interface: str) -> Iterator[tuple[int, s
         for entry in _entries(_output(host, [*tc, "-j", what, "show", "dev", interface])):
             options = entry.get("options")
             rates = options if isinstance(options, dict) and options else entry
-            rate = rates.get("ceil") or rates.get("rate")
+            rate = next((found for name in RATES if (found := rates.get(name))), None)
+            rate = rate.get("rate") if isinstance(rate, dict) else rate  # of netem
             if isinstance(rate, int):
                 shaper = entry.get("kind") or entry.get("class")
                 yield rate, f"{shaper} on {interface}, {rate * 8 / 1e6:g} Mbit/s"
+
+
+def _redirected(host: Host, interface: str) -> Iterator[tuple[int, str]]:
+    """Yield the rates of shapers on devices that what an interface receives or sends is redirected to (ifb)."""
+    for way in ("ingress", "egress"):
+        shown = _output(host, ["tc", "filter", "show", "dev", interface, way])
+        for name in re.findall(r"mirred \(Egress Redirect to device (\S+?)\)", shown):
+            yield from _shapers(host, ["tc"], name)
 
 
 def _entries(text: str) -> list[dict[str, object]]:

@@ -176,10 +176,14 @@ def _lowest(host: Host, mount: Mount, above: frozenset[str]) -> Iterator[Mount]:
 
 
 def _layers(mount: Mount) -> tuple[str, ...]:
-    """Return the directories that a file system stores its files in: of overlay the upper one first."""
+    """Return the directories that a file system stores its files in: of overlay the upper one first.
+
+    The kernel keeps them as they were given. A relative one is looked for beside the mount point, where most mounts are made.
+    """
     if mount.filesystem == "overlay":
-        named = dict(option.partition("=")[::2] for option in mount.options)
-        return tuple(path for key in ("upperdir", "lowerdir") for path in named.get(key, "").split(":") if path)
+        named, beside = dict(option.partition("=")[::2] for option in mount.options), posixpath.dirname(mount.point)
+        each = (path for key in ("upperdir", "lowerdir") for path in named.get(key, "").split(":") if path)
+        return tuple(posixpath.join(beside, path) for path in each)
     return (mount.source,) if mount.filesystem.startswith("fuse.") or mount.filesystem == "fuse" else ()
 
 

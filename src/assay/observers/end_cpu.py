@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, Source, needs_file
 from assay.errors import EvidenceError
-from assay.evidence.snapshots import Origin, counter, number, text_of, texts, why_not
+from assay.evidence.snapshots import Origin, counter, gauge, number, text_of, texts, why_not
 from assay.machine import server
 from assay.machine.peers import ends, is_over_network
 from assay.records import Series, Snapshot, Subject
@@ -28,6 +28,8 @@ BUSY, IDLE, SOFT, STOLEN = (0, 1, 2, 5, 6), (3, 4), (5, 6), (7,)
 TIMES = {"busy_ns": BUSY, "soft_ns": SOFT, "stolen_ns": STOLEN, "total_ns": (*BUSY, *IDLE, *STOLEN)}
 PACKETS = {"net_rx": "NET_RX", "net_tx": "NET_TX"}
 RUN = "run_ns"
+STOPPED = (["T"], ["t"])
+"""States of a thread that a signal or a tracer stopped (proc_pid_stat(5))."""
 SERVERS = "servers"
 TICKS, LAST_CPU = (11, 12), 36
 """Words of a thread's stat file after its name in brackets: utime, stime; the CPU that it ran on last."""
@@ -63,7 +65,27 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     for pid, cpu in sorted({key for one in spent for key in one}):
         points = [(snapshot.at_ns, one.get((pid, cpu), 0)) for snapshot, one in zip(seen, spent, strict=True)]
         series.append(counter(own, f"{'server' if pid in named else 'pid'}:{pid}@cpu:{cpu}", RUN, "ns", points))
-    return Evidence(series=tuple(series), missing=missing)
+    return Evidence(series=(*series, *stopped(own, seen, named)), missing=missing)
+
+
+def stopped(origin: Origin, seen: Sequence[Snapshot], servers: set[str]) -> Iterator[Series]:
+    """Yield how many threads of each end were stopped by a signal or a tracer at each look; nothing where none ever was."""
+    for end in ("load", "server"):
+        points = [(one.at_ns, sum(is_stopped(one, path) for path in threads_in(one, end, servers))) for one in seen]
+        if any(count for _, count in points):
+            yield gauge(origin, end, "stopped", "count", points)
+
+
+def threads_in(snapshot: Snapshot, end: str, servers: set[str]) -> Iterator[str]:
+    """Yield the stat files of the threads of an end at one look."""
+    for path in snapshot.raw:
+        if path.endswith("/stat") and "/task/" in path and (path.split("/")[2] in servers) == (end == "server"):
+            yield path
+
+
+def is_stopped(snapshot: Snapshot, path: str) -> bool:
+    """Return whether a thread was stopped at one look."""
+    return (text_of(snapshot, path) or "").rpartition(")")[2].split()[:1] in STOPPED
 
 
 def of_cpus(origin: Origin, snapshots: Sequence[Snapshot], here: set[str]) -> Iterator[Series]:
@@ -137,7 +159,7 @@ def by_cpu(samples: Sequence[Mapping[tuple[str, str], tuple[int, str]]]) -> list
 
 OBSERVER = Observer(
     name=LAYER,
-    gives=tuple(f"{LAYER}.{metric}" for metric in (*TIMES, *PACKETS, RUN)),
+    gives=tuple(f"{LAYER}.{metric}" for metric in (*TIMES, *PACKETS, RUN, "stopped")),
     sources=(
         Source(
             keys="end_cpu.*",

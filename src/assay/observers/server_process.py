@@ -11,18 +11,19 @@ processes with their ended threads, and of the children that they waited for. `u
 their children (SIGCHLD), and those that ended unwaited: the time of what came and went between two looks is in no account then.
 
 Once the TCP connections of clients and server on one machine are compared (/proc/PID/net/tcp): a program with one of
-either is between them.
+either is between them, and one that a client reached by the server's own port is beside it (SO_REUSEPORT).
 """
 
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
-from assay.evidence.served import BETWEEN_FACT
+from assay.evidence.served import BESIDE_FACT, BETWEEN_FACT
 from assay.evidence.snapshots import (
     Counters,
     Origin,
@@ -37,17 +38,27 @@ from assay.evidence.snapshots import (
 )
 from assay.evidence.sources import SERVER
 from assay.machine import server_time
-from assay.machine.between import between
+from assay.machine.between import Others, others
 from assay.machine.server import family, pids
-from assay.machine.server_time import pids_of, threads_of
+from assay.machine.server_time import has_ended, pids_of, threads_of
 from assay.records import Fact, FactClass, Rung, Series, Snapshot, Subject, When
 
 WAYS = process_ways(Rung.SERVER_PROCESS, Rung.SERVER_CACHE)
 COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes")
 KEYS = ("L5.read", "L5.write", "L6.read", "L6.write")
-METRICS = ("run_ns", "unwaited", "missed_ns", "busiest_thread_ns", "cpus", "processes")
+METRICS = (
+    "run_ns",
+    "unwaited",
+    "missed_ns",
+    "busiest_thread_ns",
+    "brief_ns",
+    "brief_ready_ns",
+    "brief_threads",
+    "cpus",
+    "processes",
+)
 SUBJECT = "server"
-BETWEEN = "between"
+FACTS = {"between": BETWEEN_FACT, "beside": BESIDE_FACT}
 GONE = tuple(map(os.strerror, (errno.ENOENT, errno.ESRCH)))
 Account = tuple[int, Counters]
 """The parent of a process, and its counters."""
@@ -61,8 +72,8 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     paths = [f"/proc/{pid}/{name}" for pid in running for name in ("io", "status")]
     paths += [f"/proc/{pid}/task/{thread}/schedstat" for pid in running for thread in host.list(f"/proc/{pid}/task")]
     load = tuple(family(host, subject.pids)) if subject.pids and any(running) else ()
-    who = between(host, load, running, subject.endpoints) if load else ""
-    told = {BETWEEN: who} if who else {}
+    who = others(host, load, running, subject.endpoints) if load else Others()
+    told = {name: value for name, value in who._asdict().items() if value}
     return {"pids": list(running), **texts(host.read, paths), **server_time.read(host, running), **told}
 
 
@@ -84,11 +95,11 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
 
 
 def facts_of(host_name: str, phase: str, seen: Sequence[Snapshot]) -> Iterator[Fact]:
-    """Yield the program that was seen between clients and server; it has another number in each trial."""
-    who = next((str(one.raw[BETWEEN]) for one in seen if BETWEEN in one.raw), None)
-    if who is not None:
-        key = f"{BETWEEN_FACT}{phase}"
-        yield Fact(host=host_name, when=When.BEFORE, key=key, value=who, fact_class=FactClass.IDENTITY)
+    """Yield the programs that were seen between clients and server, or beside it; they have other numbers in each trial."""
+    for name, key in FACTS.items():
+        who = next((str(one.raw[name]) for one in seen if name in one.raw), None)
+        if who is not None:
+            yield Fact(host=host_name, when=When.BEFORE, key=f"{key}{phase}", value=who, fact_class=FactClass.IDENTITY)
 
 
 def why_not(snapshots: Sequence[Snapshot], seen: Sequence[Snapshot]) -> str | None:
@@ -158,22 +169,37 @@ def lost_accounts(before: Mapping[int, Account], after: Mapping[int, Account]) -
 
 
 def series_of(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Series]:
-    """Yield the CPU time of the server, CPU time and wait of its busiest thread, usable CPUs, and the number of processes."""
-    threads = [threads_of(snapshot) for snapshot in seen]
+    """Yield the CPU time of the server, that of its busiest thread and of threads that came later, CPUs and processes."""
+    threads = [{who: time for who, time in threads_of(one).items() if not has_ended(one, int(who.split("/")[2]))} for one in seen]
     spent: dict[str, tuple[int, int]] = {}
-    busiest = []
+    busiest, steady = list[tuple[int, int]](), list[int]()
     for snapshot, sample in zip(seen, threads, strict=True):
         for who, (running, waiting) in sample.items():
             start = threads[0].get(who, (0, 0))
             spent[who] = (running - start[0], waiting - start[1])
         busiest.append((snapshot.at_ns, max((sum(one) for one in spent.values()), default=0)))
+        steady.append(sum(running for who, (running, _) in spent.items() if who in threads[0]))
     time, at_ns = server_time.server_time(seen), [snapshot.at_ns for snapshot in seen]
+    brief = [*itertools.accumulate((whole - part for whole, part in zip(time.spent_ns, steady, strict=True)), max)]
     yield counter(origin, SUBJECT, "run_ns", "ns", list(zip(at_ns, time.spent_ns, strict=True)))
     yield gauge(origin, SUBJECT, "unwaited", "count", list(zip(at_ns, time.unwaited, strict=True)))
     yield gauge(origin, SUBJECT, "missed_ns", "ns", list(zip(at_ns, time.missed_ns, strict=True)))
     yield counter(origin, SUBJECT, "busiest_thread_ns", "ns", busiest)
+    yield counter(origin, SUBJECT, "brief_ns", "ns", list(zip(at_ns, brief, strict=True)))
+    yield gauge(origin, SUBJECT, "brief_ready_ns", "ns", list(zip(at_ns, ready_of(threads, brief), strict=True)))
+    at_once = [len(sample.keys() - threads[0].keys()) for sample in threads]
+    yield gauge(origin, SUBJECT, "brief_threads", "count", list(zip(at_ns, at_once, strict=True)))
     yield gauge(origin, SUBJECT, "cpus", "count", [(snapshot.at_ns, cpus_of(snapshot)) for snapshot in seen])
     yield gauge(origin, SUBJECT, "processes", "count", [(snapshot.at_ns, len(pids_of(snapshot))) for snapshot in seen])
+
+
+def ready_of(threads: Sequence[Mapping[str, tuple[int, int]]], brief: Sequence[int]) -> Iterator[float]:
+    """Yield how long threads that came later were ready without a CPU: as long for their time as those that were seen alive."""
+    ran, waited = 0, 0
+    for sample, spent in zip(threads, brief, strict=True):
+        for who in sample.keys() - threads[0].keys():
+            ran, waited = ran + sample[who][0], waited + sample[who][1]
+        yield spent * waited / ran if ran else 0.0
 
 
 def cpus_of(snapshot: Snapshot) -> int:
@@ -189,13 +215,14 @@ def cpus_of(snapshot: Snapshot) -> int:
 
 OBSERVER = Observer(
     name="server_process",
-    gives=(*KEYS, *(f"server.{metric}" for metric in METRICS), "fact:target.server.between.*"),
+    gives=(*KEYS, *(f"server.{metric}" for metric in METRICS), "fact:target.server.between.*", "fact:target.server.beside.*"),
     sources=(
         Source(keys="L5.*", words="process counters of the server: bytes of its system calls", way=SERVER),
         Source(keys="L6.read", words="process counters of the server: bytes read from storage", way=SERVER),
         Source(keys="L6.write", words="process counters of the server: bytes dirtied or written", way=SERVER),
         Source(keys="server.*", words="CPU, storage and TCP of the server's processes", way=SERVER),
         Source(keys="fact:target.server.between.*", words="a program between the clients and the server", way=SERVER),
+        Source(keys="fact:target.server.beside.*", words="a program on the server's own port", way=SERVER),
     ),
     watch=Watch.SERVER,
     cost="45 µs CPU per look (one process of one thread)",

@@ -3,6 +3,7 @@
 - The kernel's clock source changed during the trial: every rate and time qualifies.
 - The wall clock was set (the boot time moved by `step_s` or more). An external tool's figure is invalid if the step exceeds
   `error_share` of the time. The lab's own engines use the monotonic clock, so their figures get a note.
+- A host slept for `slept_s` or more (suspend): the monotonic clock stood still, and the figure leaves that time out: qualified.
 - The clocks of several load hosts agree only within `error_share` of the phase: qualified, with the host that is known least;
   above `invalid_error_share`: invalid. The bounds come from the comparisons before and after the phase.
 - A load host whose clock was never compared, or whose clock source is not known before and after: unverified. An external tool
@@ -52,7 +53,7 @@ def check(case: TrialCase) -> Finding:
     sources = {host: sources_of(case, host) for host in hosts_of(case)}
     booted = {host: step for host in sources if (step := stepped_s(case, host)) is not None}
     uncertain, share = least_known(case)
-    faults = [*changed(sources), *stepped(case, booted), *skewed(case, uncertain, share), *slow(sources)]
+    faults = [*changed(sources), *slept(case), *stepped(case, booted), *skewed(case, uncertain, share), *slow(sources)]
     observed: dict[str, float | str | None] = {
         "source": named(before for before, _ in sources.values()),
         "source_after": named(after for _, after in sources.values()),
@@ -144,6 +145,15 @@ def stepped(case: TrialCase, booted: Mapping[str, float]) -> Iterator[Fault]:
         yield Fault(text=f"{text}: a tool that reads it is wrong by that amount.", severity=Severity.INVALIDATES, label=label)
 
 
+def slept(case: TrialCase) -> Iterator[Fault]:
+    """A host slept during the phase, so that its clock stood still."""
+    for one in case.observations.over_time(case.phase.name, "clock", "asleep_s"):
+        rose = one.value[-1] - one.value[0] if one.value else 0.0
+        if rose >= case.thresholds["slept_s"]:
+            text = f"{one.host} slept for {rose:.3g} s during the phase, and its clock stood still."
+            yield Fault(text=text, severity=Severity.QUALIFIES, label="without the time in which a host slept")
+
+
 def clock_of(case: TrialCase, host: str) -> HostClock | None:
     """The comparison of a host's clock with ours: that of the phase, else the best of the trial; None without one."""
     here = case.phase.on_host(host)
@@ -194,7 +204,7 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
-    reads=("clock.boot_time_s", "fact:clock.source"),
+    reads=("clock.boot_time_s", "clock.asleep_s", "fact:clock.source"),
     wrong="A virtual machine moves, the kernel finds its cycle counter unstable and switches the source. NTP or a person sets "
     "the wall clock while a tool reads it. One of ten hosts is half a second late, and the common window of all hosts is "
     "unknown.",

@@ -8,40 +8,12 @@ From `needless_share` of them reported as needless, retransmissions are no evide
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import ladder, served
-from assay.measures import connections
-from assay.records import Finding, Observations, Scope, Severity, State
+from assay.evidence import served
+from assay.records import Finding, Scope, Severity, State
+from assay.rulekit import segments
 from assay.rulekit.findings import found
-
-LAYER = "end_network"
-NAMES = ("retransmits", "dsacks", "reorderings", "segments_out")
-COUNTERS = ("tcp_retransmitted_segments", "tcp_dsacks", "tcp_reorderings", "tcp_sent_segments")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SentAgain:
-    """What an end sent again, how much of it its peer had already, and why it may have been."""
-
-    end: str
-    again: float
-    needless: float
-    reorderings: float
-    sent: float
-
-    @property
-    def needless_share(self) -> float:
-        """Of the segments sent again, those that had arrived."""
-        return min(1.0, self.needless / self.again) if self.again else 0.0
-
-    @property
-    def share(self) -> float:
-        """Of all segments, those sent again."""
-        return self.again / self.sent if self.sent else 0.0
 
 
 def applies(case: TrialCase) -> str | None:
@@ -54,7 +26,7 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """The end with the most retransmissions: were they needed?"""
-    every = [one for one in by_connection(case) if one.sent] or [one for one in by_namespace(case) if one.sent]
+    every = segments.of_ends(case)
     if not every:
         return found(RULE, case, State.UNVERIFIED, "Retransmissions of the ends unknown.")
     worst, limits = max(every, key=lambda one: one.again), case.thresholds
@@ -84,32 +56,6 @@ def check(case: TrialCase) -> Finding:
         relabel="sent again though nothing was lost" if every_one else "most of what was sent again was not lost",
         detail=f"{worst.needless:,.0f} of {worst.again:,.0f} retransmissions had arrived",
     )
-
-
-def by_connection(case: TrialCase) -> Iterator[SentAgain]:
-    """The connections of each end of Assay, all together."""
-    for end, clients in (("the load", case.phase.clients), ("the server", case.phase.servers)):
-        known = connections.sums(clients, NAMES)
-        if known is not None:
-            again, needless, reorderings, sent = (float(known[name]) for name in NAMES)
-            yield SentAgain(end=end, again=again, needless=needless, reorderings=reorderings, sent=sent)
-
-
-def by_namespace(case: TrialCase) -> Iterator[SentAgain]:
-    """The network namespaces of foreign ends."""
-    for seen in (case.observations, case.beyond):
-        spaces = {one.subject for one in seen.over_time(case.phase.name, LAYER, COUNTERS[0])} if seen is not None else set()
-        for number, space in enumerate(sorted(spaces), start=1):
-            each = [risen(case, seen, space, name) for name in COUNTERS] if seen is not None else []
-            if each[0] is not None and each[1] is not None and each[3] is not None:
-                end = f"network namespace {number}" if len(spaces) > 1 else "the ends' network namespace"
-                yield SentAgain(end=end, again=each[0], needless=each[1], reorderings=each[2] or 0.0, sent=each[3])
-
-
-def risen(case: TrialCase, seen: Observations, space: str, metric: str) -> float | None:
-    """By how much a counter of a namespace rose under the clock; None if nobody counted."""
-    series = next(seen.over_time(case.phase.name, LAYER, metric, space), None)
-    return None if series is None else ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
 
 
 RULE = Rule(

@@ -3,14 +3,17 @@
 The rule divides the bytes on the server's interfaces (L4, with headers, in the busier direction) by the slowest part of the
 path. Link speed and shapers (`tc`) count on both sides.
 With several load hosts each of them has its own bytes and its own link, and all of them share the server's link.
+- Above `credit_share` of a limit, a burst passed on credit: a rate is qualified. If less than `same_way_share` of it passed the
+  client's interface, the rest went another way, and it is unverified.
 - From `used_share` on the network is the limit; a tool's own rate counts where it is higher, for its start is not in it.
 - With operations that had no end it is unverified: a dead path is not full.
 - Behind a router the way is unknown, so it is unverified there; a path of the lab's own is known.
 - More than `sent_again_share` of at least `least_segments` TCP segments retransmitted without prior arrival: a full queue or a
   bad path. Loss is called the limit only of an emulated path that lost more than its queue dropped.
   Segments that the receiver reports as duplicates (DSACK) do not count.
-  Two ends of Assay have these counts for each connection (TCP_INFO), foreign ends in the server's network namespace. Over the
-  loopback the latter are those of other connections, so they name no limit.
+  Two ends of Assay have these counts for each connection (TCP_INFO), foreign ends in the network namespace of the server. Over
+  the loopback the latter are those of other connections, so they name no limit. A client's own namespace has what it sent again:
+  it counts if `own_share` of that namespace's segments passed the server's interfaces, else it is unverified.
 
 It qualifies tier = device and bounds it; other claims get a note with the limiter.
 TCP window waits and drops inside the card are not read.
@@ -26,13 +29,17 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.measures import connections
-from assay.records import Direction, Finding, Rung, Scope, Severity, State, Tier
+from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, State, Tier
+from assay.rulekit import segments
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import Figures, found, held_back
+from assay.rulekit.segments import SentAgain
 from assay.units import Unit
 
 INDIFFERENT = {"bbr"}
 """Congestion controls that do not slow down at a loss."""
+SEGMENT_BYTES = 1448
+"""Payload of a segment over Ethernet with time stamps."""
 ONE_WAY = (Direction.SEND, Direction.RECEIVE)
 
 
@@ -45,6 +52,8 @@ def check(case: TrialCase) -> Finding:
     link = by_figure(case, served.fullest_link(case.phase, case.observations, case.beyond)) or of_payload(case)
     used, name = (link.share, link.name) if link else (None, None)
     observed = {"bytes_per_s": rate, "used_share": used, "sent_again_share": again, "limit": name}
+    if link is not None and link.share > case.thresholds["credit_share"]:
+        return above(case, link, observed)
     if link is not None and link.share >= case.thresholds["used_share"]:
         full = f"{name} {measures.percent(link.share)} full ({measures.with_unit(link.rate, Unit.BYTES_PER_S)} {link.counted})"
         return limited(case, f"{full}: the network was the limit.", f"limited by {name}", observed)
@@ -53,6 +62,12 @@ def check(case: TrialCase) -> Finding:
         lost = f"TCP retransmitted {measures.percent(again)} of its segments (limit {limit})"
         why, label = cause(case)
         return limited(case, f"{lost}: {why}.", label, observed)
+    other = of_a_namespace(case)
+    if other is not None and other.needed_share > case.thresholds["sent_again_share"] and is_mostly_own(case, other):
+        lost = f"{other.end.capitalize()} sent {measures.percent(other.needed_share)} of its segments again"
+        why, label = cause(case)
+        observed["sent_again_share"] = other.needed_share
+        return limited(case, f"{lost} (limit {measures.percent(case.thresholds['sent_again_share'])}): {why}.", label, observed)
     doubt = next(iter(doubts(case, link)), None)
     if doubt is not None:
         return found(RULE, case, State.UNVERIFIED, doubt, observed=observed)
@@ -65,6 +80,32 @@ def check(case: TrialCase) -> Finding:
     return found(RULE, case, State.PASS, statement, observed=observed)
 
 
+def above(case: TrialCase, link: served.NetworkUse, observed: Figures) -> Finding:
+    """More than a limit lets through: on the credit of a shaper's burst, or a part of it went another way.
+
+    A shaper lets so many bytes pass at once as its burst has; a shorter phase says nothing of its rate.
+    """
+    rate = measures.with_unit(link.rate, Unit.BYTES_PER_S)
+    text = f"{rate} passed the server's interfaces, {link.share:.2f} times what {link.name} lets through"
+    hosts = case.phase.load_hosts
+    here = served.over_interface(case.phase, case.observations, hosts[0]) if len(hosts) == 1 else None
+    if here is None or here < case.thresholds["same_way_share"] * link.rate:
+        rest = "a burst, or bytes that went another way" if here is None else "the rest went another way"
+        return found(RULE, case, State.UNVERIFIED, f"{text}: {rest}.", observed=observed)
+    is_rate = case.value is not None and case.measure.figure == "bytes_per_s"
+    bound = Bound(low=case.value / link.share, high=case.value, unit=Unit.BYTES_PER_S) if is_rate and case.value else None
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{text}: burst credit, not the limit. Run longer.",
+        severity=Severity.QUALIFIES if is_rate else Severity.NOTES,
+        observed=observed,
+        bound=bound,
+        relabel=f"burst credit of {link.name}",
+    )
+
+
 def doubts(case: TrialCase, link: served.NetworkUse | None) -> Iterator[str]:
     """Why it is unknown whether the network was the limit, one reason after the other."""
     use = None if link is None else f"{link.name} {measures.percent(link.share)} full"
@@ -75,6 +116,10 @@ def doubts(case: TrialCase, link: served.NetworkUse | None) -> Iterator[str]:
     if (router := beyond_sight(case)) is not None:
         up_to = use or "No link and no shaper on the way"
         yield f"{up_to}, as far as the router {router}; what is behind it is unknown."
+    other = of_a_namespace(case)
+    if other is not None and other.needed_share > case.thresholds["sent_again_share"]:
+        share = measures.percent(other.needed_share)
+        yield f"{other.end.capitalize()} sent {share} of its segments again; whether they are the load's is unknown."
     if use is None and not stays(case):
         yield "Capacity of the path to the server unknown: no link speed and no shaper."
     if use is None and not tells_losses(case):
@@ -172,6 +217,24 @@ def sent_again(case: TrialCase) -> float | None:
         return None
     most_had_arrived = (needless or 0.0) >= case.thresholds["needless_share"] * again
     return 0.0 if most_had_arrived else max(0.0, again - (needless or 0.0)) / sent
+
+
+def of_a_namespace(case: TrialCase) -> SentAgain | None:
+    """What an end's network namespace sent again most, where foreign ends tell nothing; None over the loopback, and of little.
+
+    The server's own namespace has what the server sent alone: an upload is sent again by the client.
+    """
+    if own_segments(case) is not None or is_of_others(case):
+        return None
+    known = [one for one in segments.by_namespace(case) if one.sent >= case.thresholds["least_segments"]]
+    known = [one for one in known if one.needless_share < case.thresholds["needless_share"]]
+    return max(known, key=lambda one: one.needed_share, default=None)
+
+
+def is_mostly_own(case: TrialCase, end: SentAgain) -> bool:
+    """Whether most of what a namespace sent passed the server's interfaces, so that it was the load's."""
+    rate, seconds = served.fuller_way(case.phase, case.observations), (case.phase.end_ns - case.phase.start_ns) / 1e9
+    return rate is not None and rate * seconds >= case.thresholds["own_share"] * end.sent * SEGMENT_BYTES
 
 
 def cause(case: TrialCase) -> tuple[str, str]:

@@ -4,11 +4,16 @@ The rule divides the CPU time of the named server by the phase and the CPUs it m
 of its control group, else of its processes with those that they waited for.
 The busiest thread that ran or waited for a CPU for more than `thread_share` of the time fails too. Phases below `seconds` are
 unverified.
+Threads and processes that live for one connection are never the busiest. They fail if they came one after the other, and the
+server used `thread_share` to `one_cpu_share` of one CPU, with their wait for it. At each of `turn_looks` looks or more at most
+one of them was there, and in `turn_share` of these looks one was. Two at once in half of the looks pass. Else it is unverified: a
+lock lets threads run one at a time, too.
 A CPU quota of a control group on that host that stopped it for `stopped_share` of the time fails, however idle the CPUs are.
 Processes that nobody of the server waited for may have used more than was counted. It is at most what the server's ancestors
 (init) waited for, and what the host's CPUs did beside the load. Then the figure `server_cpu_share` is bounded by both, and CPUs
 that may have been the limit are unverified.
-A program on its host between clients and server (a proxy) does a part of the work. The share is then a lower bound.
+A program on its host between clients and server (a proxy), or on the server's own port, does a part of the work. The share is
+then a lower bound.
 Whether CPUs were the limit is unverified.
 It qualifies tier = device and bounds it; other claims get a note with the limiter.
 """
@@ -28,7 +33,8 @@ from assay.rulekit.findings import Figures, found, held_back
 from assay.rulekit.quotas import stopped_groups
 from assay.units import Unit
 
-QUOTA = ("cgroup", "nr_throttled")
+QUOTA = ("cgroup.nr_throttled",)
+UNREAD = "whether a CPU quota stopped it is unknown"
 
 
 def check(case: TrialCase) -> Finding:
@@ -39,7 +45,8 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "CPU time of the server's processes unknown.")
     if seconds < case.thresholds["seconds"]:
         return found(RULE, case, State.UNVERIFIED, f"{seconds:.2g} s are too short for the server's CPU use. Run longer.")
-    all_of_it, thread = ran / (seconds * cpus * 1e9), busiest / (seconds * 1e9)
+    share, thread = ran / (seconds * 1e9), busiest / (seconds * 1e9)
+    all_of_it = share / cpus
     observed: dict[str, float | str | None] = {
         "cpu_share": all_of_it,
         "busiest_thread_share": thread,
@@ -49,44 +56,97 @@ def check(case: TrialCase) -> Finding:
     limits = case.thresholds
     most = at_most(case, ran) / (seconds * 1e9)
     observed["most_cpus"] = None if math.isinf(most) else most
-    who = case.observations.fact(f"{served.BETWEEN_FACT}{case.phase.name}", host=host)
-    if is_own_figure(case) and (who is not None or most > limits["uncounted_times"] * ran / (seconds * 1e9)):
-        least = ran / (seconds * 1e9)
-        return uncounted(case, least, most, observed) if who is None else behind(case, least, who, observed)
+    who = other_program(case, host)
+    if is_own_figure(case) and (who is not None or most > limits["uncounted_times"] * share):
+        return uncounted(case, share, most, observed) if who is None else behind(case, share, who, observed)
     where = f" on {host}" if len(uses) > 1 else ""
     use = (
         f"The server{where} used {measures.percent(all_of_it)} of its {cpus:.0f} CPUs"
         f" (limit {measures.percent(limits['cpu_share'])}),"
         f" its busiest thread {measures.percent(thread)} of the time (limit {measures.percent(limits['thread_share'])})"
     )
-    quota = next((one for one in stopped_groups(case) if one.reaches(limits["stopped_share"])), None)
-    if quota is None and all_of_it <= limits["cpu_share"] and thread <= limits["thread_share"]:
-        why = case.observations.why_missing(".".join(QUOTA))
-        if why is not None or not any(case.observations.over_time(case.phase.name, *QUOTA)):
-            text = f"{use}; whether a CPU quota stopped it is unknown{f': {why}' if why else ''}."
-            return found(RULE, case, State.UNVERIFIED, text, observed=observed, lacking=(".".join(QUOTA),))
-        if who is not None or most > limits["cpu_share"] * cpus:
-            rest = f"processes that ended unwaited may have used the rest of {most:.1f} CPUs"
-            doubt = f"whether processes ended uncounted is unknown. {REMEDY}" if math.isinf(most) else f"{rest}. {REMEDY}"
-            doubt = doubt if who is None else f"but clients are connected to {who}, not to it. {NODE}"
-            return found(RULE, case, State.UNVERIFIED, f"{use}; {doubt}", observed=observed)
+    limit = limit_of(case, host, share, (all_of_it, thread))
+    if limit is None:
+        doubt = next(doubts(case, host, (share, most, cpus)), None)
+        if doubt is not None:
+            lacking = QUOTA if doubt.startswith(UNREAD) else ()
+            return found(RULE, case, State.UNVERIFIED, f"{use}; {doubt}", observed=observed, lacking=lacking)
         return found(RULE, case, State.PASS, f"{use}: its CPUs were not the limit.", observed=observed)
-    by_all, device = all_of_it > limits["cpu_share"], case.claim.tier is Tier.DEVICE
-    who, cause = "the CPUs", "its CPUs were"
-    if quota is not None:
-        who, cause = "a CPU quota", f"control group {quota.group} was {quota.words} by its CPU quota: it was"
-    elif not by_all:
-        who, cause = "one thread", "one of its threads was"
+    device = case.claim.tier is Tier.DEVICE
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{use}: {cause} the limit, so nothing below was.",
+        f"{use}: {limit[1]} the limit, so nothing below was.",
         severity=Severity.QUALIFIES if device else Severity.NOTES,
         observed=observed,
         bound=held_back(case) if device else None,
-        relabel=f"limited by {who} of the server",
+        relabel=f"limited by {limit[0]} of the server",
     )
+
+
+def limit_of(case: TrialCase, host: str, share: float, most_used: tuple[float, float]) -> tuple[str, str] | None:
+    """What of the server's CPUs was the limit, with how that shows; None where none was, or nobody can say.
+
+    `share`: CPU time of the server over that of one CPU; `most_used`: over that of all its CPUs, and that of its busiest thread.
+    """
+    limits = case.thresholds
+    quota = next((one for one in stopped_groups(case) if one.reaches(limits["stopped_share"])), None)
+    if quota is not None:
+        return "a CPU quota", f"control group {quota.group} was {quota.words} by its CPU quota: it was"
+    if most_used[0] > limits["cpu_share"]:
+        return "the CPUs", "its CPUs were"
+    if most_used[1] > limits["thread_share"]:
+        return "one thread", "one of its threads was"
+    if in_turn(case, host, share):
+        return "one thread at a time", "its threads, which came one after the other, were"
+    return None
+
+
+def doubts(case: TrialCase, host: str, used_cpus: tuple[float, float, float]) -> Iterator[str]:
+    """Why it is unknown whether the server's CPUs were the limit; `used_cpus`: as counted, at most, and how many there are."""
+    share, most, cpus = used_cpus
+    why = case.observations.why_missing(*QUOTA)
+    if why is not None or not any(case.observations.over_time(case.phase.name, *QUOTA[0].split("."))):
+        yield f"{UNREAD}{f': {why}' if why else ''}."
+    if in_turn(case, host, share) is None:
+        yield "with their wait for CPUs its threads had work for one CPU. Whether they ran one at a time is unknown."
+    if (who := other_program(case, host)) is not None:
+        yield f"but clients are connected to {who}. {NODE}"
+    if math.isinf(most):
+        yield f"whether processes ended uncounted is unknown. {REMEDY}"
+    if most > case.thresholds["cpu_share"] * cpus:
+        yield f"processes that ended unwaited may have used the rest of {most:.1f} CPUs. {REMEDY}"
+
+
+def in_turn(case: TrialCase, host: str, ran_share: float) -> bool | None:
+    """Whether threads that came during the phase did the work of one CPU, one after the other; None where nobody can say."""
+    limits, took_ns = case.thresholds, case.phase.end_ns - case.phase.start_ns
+    brief, ready = (served.each_rose(case.phase, case.observations, name) for name in ("brief_ns", "brief_ready_ns"))
+    if ran_share > limits["one_cpu_share"] or ran_share + ready.get(host, 0.0) / took_ns < limits["thread_share"]:
+        return False
+    at_once = [*threads_at_once(case, host)]
+    if brief.get(host, 0.0) < limits["brief_share"] * ran_share * took_ns or len(at_once) < limits["turn_looks"]:
+        return None
+    if max(at_once) <= 1 and sum(at_once) >= limits["turn_share"] * len(at_once):
+        return True
+    return False if sum(one > 1 for one in at_once) >= len(at_once) / 2 else None
+
+
+def threads_at_once(case: TrialCase, host: str) -> Iterator[float]:
+    """How many threads that came later were there, at each look during the clock."""
+    for one in ladder.gauges(case.phase, case.observations, served.LAYER, "brief_threads"):
+        if one.host == host:
+            yield from (
+                value for at, value in zip(one.at_ns, one.value, strict=True) if case.phase.start_ns < at < case.phase.end_ns
+            )
+
+
+def other_program(case: TrialCase, host: str) -> str | None:
+    """A program that works for the clients, too, and what it is to the server; None where none was seen."""
+    words = {served.BETWEEN_FACT: "which is connected to the server", served.BESIDE_FACT: "which listens on the server's port"}
+    facts = ((case.observations.fact(f"{key}{case.phase.name}", host=host), what) for key, what in words.items())
+    return next((f"{who}, {what}" for who, what in facts if who is not None), None)
 
 
 def is_own_figure(case: TrialCase) -> bool:
@@ -118,16 +178,16 @@ def highest(case: TrialCase, metric: str) -> float | None:
 
 
 def behind(case: TrialCase, least: float, who: str, observed: Figures) -> Finding:
-    """The failure of the server's CPU share as a figure where a program before it works for the clients, too."""
+    """The failure of the server's CPU share as a figure where another program works for its clients, too."""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The clients are connected to {who}, which is connected to the server: its CPU time is not counted. {NODE}",
+        f"The clients are connected to {who}: its CPU time is not counted. {NODE}",
         severity=Severity.QUALIFIES,
         observed=observed,
         bound=Bound(low=least, high=None, unit=Unit.SHARE),
-        relabel=f"CPU time of the server without {who} before it",
+        relabel=f"CPU time of the server without {who}",
     )
 
 
@@ -168,7 +228,16 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
-    reads=("server.run_ns", "server.unwaited", "server.missed_ns", "server.busiest_thread_ns", "server.cpus"),
+    reads=(
+        "server.run_ns",
+        "server.unwaited",
+        "server.missed_ns",
+        "server.busiest_thread_ns",
+        "server.brief_ns",
+        "server.brief_ready_ns",
+        "server.brief_threads",
+        "server.cpus",
+    ),
     applies=servers_only,
     check=check,
     about=About.TARGET_HOST,

@@ -11,12 +11,13 @@ A call of the kernel cannot be given up. If it ended long after the end of the t
   If the load noted nothing for `still_share` of it, the load itself stood still: it was stopped, or its host slept.
 
 The kernel's account of a connection (TCP_INFO) tells a path that is dead from an end that is silent.
-The waits of an external tool are not seen, but for the intervals without a byte that it prints (iperf3).
+The waits of an external tool are not seen, but for the intervals without a byte that it prints (iperf3). If threads of either end
+were stopped (SIGSTOP) at `share` of the looks, it is a note.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
@@ -45,7 +46,19 @@ class Silence:
 
 def applies(case: TrialCase) -> str | None:
     """Loads of the lab's own engines, and of tools that print what they did over time."""
-    return "an external tool's own figures" if case.phase.values and printed(case) is None else None
+    unseen = case.phase.values and printed(case) is None and not any(stopped(case))
+    return "an external tool's own figures" if unseen else None
+
+
+def stopped(case: TrialCase) -> Iterator[tuple[str, float, int]]:
+    """Each end of which threads were stopped: the share of looks under the clock at which some were, and the first of them."""
+    for one in case.observations.over_time(case.phase.name, "end_cpu", "stopped"):
+        looks = [
+            (at, value) for at, value in zip(one.at_ns, one.value, strict=True) if case.phase.start_ns < at < case.phase.end_ns
+        ]
+        held = [at for at, value in looks if value]
+        if held and len(held) >= case.thresholds["share"] * len(looks):
+            yield one.subject, len(held) / len(looks), held[0]
 
 
 def printed(case: TrialCase) -> tuple[float, float] | None:
@@ -58,6 +71,8 @@ def check(case: TrialCase) -> Finding:
     """What was given up, else the longest pause."""
     if (own := printed(case)) is not None:
         return paused_by_its_lines(case, *own)
+    if case.phase.values:
+        return stood_still(case, *max(stopped(case), key=lambda one: one[1]))
     window = measures.whole_window(case.phase, case.measure.operation)
     if window is None or window.to_ns <= window.from_ns:
         return found(RULE, case, State.UNVERIFIED, "No operation was begun, so none could end.")
@@ -67,6 +82,21 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "The end of the time that was asked for is unknown.")
     silence = gave_up(left) if left else ended_late(case)
     return paused(case, window) if silence is None else silent(case, window, silence)
+
+
+def stood_still(case: TrialCase, end: str, share: float, first_ns: int) -> Finding:
+    """The note on an external tool whose load or server was stopped: that time is in its figure."""
+    since = measures.with_unit(first_ns - case.phase.start_ns, Unit.NANOSECONDS)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"Threads of the {end} were stopped by a signal at {measures.percent(share)} of the looks, first at {since}.",
+        severity=Severity.NOTES,
+        observed={"stopped_share": share},
+        relabel=f"the {end} was stopped for a part of the time",
+        detail=f"stopped from {since} on",
+    )
 
 
 def gave_up(left: Sequence[tuple[Client, Unfinished]]) -> Silence:
