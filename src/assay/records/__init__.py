@@ -22,6 +22,7 @@ from assay.records.estimates import (
     RequirementState,
     Sensitivity,
     Step,
+    TimeDifference,
 )
 from assay.records.events import Action, Event
 from assay.records.evidence import (

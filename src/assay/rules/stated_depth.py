@@ -4,6 +4,7 @@ The rule reads `iodepth` and `numjobs` in the arguments of fio, and rate and mea
 mean number of operations in flight (Little's law). Below `reached_share` of the depth the figure is one of another depth.
 A synchronous engine keeps one operation in flight. So does libaio for buffered files: io_submit(2) waits for each operation,
 and fio counts that wait into the latency of all that it submits. This is seen in the arguments alone.
+Threads of any tool that share fewer connections keep fewer requests in flight than there are threads. Looks at them show it.
 Jobs with a rate or think time, and tools without a stated depth, are n/a. L07 judges the lab's own engines.
 """
 
@@ -15,6 +16,8 @@ from pathlib import PurePath
 
 from assay import measures
 from assay.catalogue import Rule, TrialCase
+from assay.evidence import time_limit
+from assay.evidence.time_limit import Cause, TimeLimit
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found, knob
 
@@ -29,8 +32,8 @@ PACED = re.compile(r"(?:--)?(?:rate|rate_iops|thinktime)[= ]")
 def applies(case: TrialCase) -> str | None:
     """Loads of fio whose arguments state a depth, without a pace."""
     words = arguments(case)
-    if stated(words) is None:
-        return "no queue depth in the arguments of the tool"
+    if stated(words) is None and pool(case) is None:
+        return "no queue depth in the arguments of the tool, and no threads that wait for a connection"
     return "a paced load: idle by design" if PACED.search(words) else None
 
 
@@ -55,6 +58,8 @@ def stated(words: str) -> int | None:
 def check(case: TrialCase) -> Finding:
     """Compare rate times latency with the stated depth."""
     depth = stated(arguments(case))
+    if depth is None and (shared := pool(case)) is not None:
+        return of_pool(case, shared)
     kept = list(in_flight(case))
     if depth is not None and LIBAIO.search(arguments(case)) and not DIRECT.search(arguments(case)):
         return buffered(case, depth)
@@ -74,6 +79,26 @@ def check(case: TrialCase) -> Finding:
         threshold={"reached_share": limit},
         relabel="a figure of another queue depth",
         detail=f"{mean:.3g} of {depth} in flight",
+    )
+
+
+def pool(case: TrialCase) -> TimeLimit | None:
+    """Threads of an external command that wait for a connection of others, while fewer wait for an answer."""
+    most = time_limit.of_phase(case.phase, case.observations) if case.phase.values else None
+    return most if most is not None and most.cause is Cause.POOL else None
+
+
+def of_pool(case: TrialCase, shared: TimeLimit) -> Finding:
+    """The finding of a pool that is smaller than what asks it."""
+    kept, workers = shared.count or 0.0, shared.among or 0.0
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{kept:.2g} of {workers:.2g} working threads have a request in flight; the others wait for a connection or a lock.",
+        observed={"in_flight": kept, "depth": workers},
+        relabel="a figure of another queue depth",
+        detail=f"{kept:.2g} of {workers:.2g} in flight",
     )
 
 

@@ -5,6 +5,7 @@
 //! line on standard input is answered with all counts so far.
 
 mod account;
+mod connections;
 mod kind;
 mod tree;
 

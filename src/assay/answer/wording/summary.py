@@ -15,7 +15,7 @@ from assay.answer.doubts import Reason, Required
 from assay.answer.headlines import Line
 from assay.answer.remarks import Remarked
 from assay.answer.scales import show, show_range, show_truth
-from assay.answer.wording import comparison, effects, essence, labels, layers, scaling, trust
+from assay.answer.wording import comparison, effects, essence, labels, layers, scaling, time_spent, trust
 from assay.records import Comparison, Conclusion, Estimate, Experiment, Measure, RequirementState, Tier, Value, VerdictState
 
 
@@ -39,11 +39,21 @@ def following(answer: Answer) -> tuple[str, ...]:
         *rest,
         *(f"{sentence(experiment, one)} [{one.state.value}]" for one in more),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in efficiencies(experiment, one)),
+        *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in reasons(experiment, one)),
         *besides(answer),
         *(layers.statement(experiment, one) for one in answer.layers),
         *(required(experiment, one) for one in answer.requirements),
         *(decision(experiment, one) for one in answer.decisions),
     )
+
+
+def reasons(experiment: Experiment, lead: Lead) -> Iterator[str]:
+    """Say which part of the time differs most, of each comparison of the opening that has one."""
+    for line_of_arms in lead.lines:
+        for one in line_of_arms.comparisons:
+            if (text := time_spent.difference(comparison.candidate_of(experiment, one), one.time)) is not None:
+                where = line(experiment, line_of_arms).where
+                yield " ".join(filter(None, (text, where)))
 
 
 def besides(answer: Answer) -> Iterator[str]:
