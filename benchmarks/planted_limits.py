@@ -66,7 +66,7 @@ def shell(text: str) -> tuple[str, ...]:
 def fio(place: Path, *words: str) -> tuple[str, ...]:
     """Random reads past the page cache."""
     file = f"--filename={place}/data"
-    return ("fio", "--name=r", file, "--rw=randread", "--bs=64k", "--direct=1", "--time_based", f"--runtime={SECONDS}", *words)
+    return ("fio", "--name=r", file, "--rw=randread", "--direct=1", "--time_based", f"--runtime={SECONDS}", *words)
 
 
 def in_group(group: Path, argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -101,11 +101,12 @@ def plants(disk: Path, groups: dict[str, Path], workers: str) -> Iterator[Plant]
     # storage
     yield plant("flush", program("flush", disk), "^the flushes of")
     yield twin("flush", program("sleep"), "flush")
-    yield plant("device", fio(disk, "--ioengine=libaio", "--iodepth=16"), "^the device")
-    yield plant("depth 1", fio(disk, "--ioengine=psync", "--iodepth=16"), "^one request in flight")
-    yield twin("depth 1", fio(disk, "--ioengine=libaio", "--iodepth=16"), "^one request")
-    yield plant("device throttle", in_group(groups["blkio"], fio(disk, "--ioengine=libaio", "--iodepth=4")), "^a throttle rule")
-    yield twin("device throttle", fio(disk, "--ioengine=libaio", "--iodepth=4"), "throttle")
+    yield plant("device", fio(disk, "--bs=1m", "--ioengine=libaio", "--iodepth=16"), "^the device")
+    yield plant("depth 1", fio(disk, "--bs=64k", "--ioengine=psync", "--iodepth=16"), "^one request in flight")
+    yield twin("depth 1", fio(disk, "--bs=1m", "--ioengine=libaio", "--iodepth=16"), "^one request")
+    four = fio(disk, "--bs=64k", "--ioengine=libaio", "--iodepth=4")
+    yield plant("device throttle", in_group(groups["blkio"], four), "^a throttle rule")
+    yield twin("device throttle", four, "throttle")
     yield plant("page faults", program("faults", f"{disk}/data"), "^pages of memory")
     dirty = shell(f"timeout {SECONDS} dd if=/dev/zero of={disk}/dirty bs=1M count=3000; true")
     yield plant("write-back throttle", dirty, "^dirty pages", strict=True)
@@ -193,15 +194,18 @@ def quietly(*argv: str) -> str:
 
 @contextlib.contextmanager
 def strict(disk: Path) -> Iterator[None]:
-    """Let a disk have little dirty data of its own."""
+    """Let a disk have little dirty data of its own, and write it slowly."""
     number = quietly("findmnt", "-no", "MAJ:MIN", str(disk)).strip()
     place = Path("/sys/class/bdi", number)
     before = {name: (place / name).read_text() for name in ("max_bytes", "max_ratio", "strict_limit")}
     (place / "strict_limit").write_text("1")
     (place / "max_bytes").write_text(str(16 * MIB))
+    slow = GROUPS / "blkio" / "blkio.throttle.write_bps_device"  # write-back belongs to the root group
+    slow.write_text(f"{number} {40 * MIB}")
     try:
         yield
     finally:
+        slow.write_text(f"{number} 0")
         (place / "max_ratio").write_text(before["max_ratio"])
         (place / "strict_limit").write_text(before["strict_limit"])
 
@@ -222,7 +226,7 @@ def way(one: Plant) -> Iterator[tuple[tuple[str, ...], tuple[str, ...], str]]:
             ends: dict[str, dict] = ready["ends"]  # type: ignore[assignment]
             load, server = (("nsenter", f"--net={ends[name]['namespace']}") for name in ("load", "server"))
             try:
-                yield load, server, ends["server"]["interfaces"][0]["address"].partition("/")[0]
+                yield load, server, ends["server"]["interfaces"]["wan"]["address"].partition("/")[0]
             finally:
                 line.stdin.close()
                 line.wait()

@@ -49,6 +49,7 @@ def flush(place):
 
 def faults(path):
     with open(path, "rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
         mapped.madvise(mmap.MADV_RANDOM)
         pages = len(mapped) // 4096
@@ -77,8 +78,12 @@ def mixed(place):
     """Nothing has half of the time: each of three parts takes as long, whatever the machine does."""
     with open(f"{place}/mixed", "wb", buffering=0) as file:
         for _ in until():
-            for part in (lambda: work(0.002), lambda: (file.write(bytes(4096)), os.fsync(file)), lambda: time.sleep(0.002)):
-                ends = time.monotonic() + 0.1
+            for part, seconds in (
+                (lambda: work(0.002), 0.06),
+                (lambda: (file.write(bytes(4096)), os.fsync(file)), 0.1),
+                (lambda: time.sleep(0.002), 0.1),
+            ):
+                ends = time.monotonic() + seconds
                 while time.monotonic() < ends:
                     part()
 
@@ -256,7 +261,7 @@ def take(port, receive, pause):
 
 def refuse(port):
     """Accepts nothing."""
-    listening(port, backlog=0)
+    _held = listening(port, backlog=0)
     time.sleep(60)
 
 

@@ -103,6 +103,10 @@ class TimeLadder:
         """The mean number of threads in some states."""
         return sum(part.threads for part in self.parts if part.state in states)
 
+    def pieces(self, state: str) -> float:
+        """How often a state was found after a look that did not find it, of the process that was in it most often."""
+        return max((part.pieces for part in self.parts if part.state == state), default=0.0)
+
     def error(self, *states: str) -> float:
         """Half of the 95 % interval of the share of some states: at most the sum of their parts'."""
         return sum(part.error for part in self.parts if part.state in states and part.share)
@@ -135,6 +139,8 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
         return None
     ready = _ready_shares(phase, every)
     parts = sorted(_parts(rows, looks, ready), key=lambda part: (-part.share, -part.threads))
+    if not any(part.share for part in parts):
+        return None
     return TimeLadder(
         group=group,
         looks=round(looks),

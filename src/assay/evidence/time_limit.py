@@ -22,8 +22,8 @@ STOPPED = 0.1
 """So much of the time a quota stopped what could have run."""
 WAITERS, TURNS = 0.4, 0.75
 """A lock is the limit from so large a part of the threads that wait for it, of all that have work, and from so many on."""
-USED = 0.85
-"""So much of a throttle's rate is as good as all of it: it gives its slices in turn."""
+USED = 0.7
+"""So much of a throttle's rate, in the time of the waits, is as good as all of it: a program also starts and ends."""
 IDLE_DEVICE = 0.3
 """Of the time of waits for storage a device that had requests for less is not what they waited for."""
 SEVERAL = 1.5
@@ -207,7 +207,7 @@ def _quota(phase: Phase, seen: Observations) -> tuple[str, float]:
 def _of_files(found: TimeLadder, phase: Phase, seen: Observations, *, at_server: bool) -> TimeLimit:
     """Reads and writes that wait: for a throttle, for a device, for one request after the other, or for what no device shows."""
     share, error, process = found.share(*FILES), found.error(*FILES), found.process(*FILES)
-    throttle = next(_throttles(phase, seen), None)
+    throttle = next(_throttles(phase, seen, share), None)
     if throttle is not None:
         return TimeLimit(cause=Cause.THROTTLE, share=share, error=error, process=process, at_server=at_server, name=throttle)
     name, busy, in_flight = max(_devices(phase, seen), key=lambda one: one[1], default=("", 0.0, 0.0))
@@ -226,14 +226,14 @@ def _of_files(found: TimeLadder, phase: Phase, seen: Observations, *, at_server:
     )
 
 
-def _throttles(phase: Phase, seen: Observations) -> Iterator[str]:
-    """Yield the devices that a throttle rule of a control group let have no more."""
+def _throttles(phase: Phase, seen: Observations, share: float) -> Iterator[str]:
+    """Yield the devices that a throttle rule of a control group let have no more, in such a share of the time."""
     for rule, metric in LIMITS.items():
         for one in seen.over_time(phase.name, "cgroup", rule):
             limit = min(one.value, default=0.0)
             moved = next(seen.over_time(phase.name, "block", metric, one.subject), None)
             per_ns = ladder.rate(moved, phase.start_ns, phase.end_ns) if moved is not None else None
-            if limit > 0 and per_ns is not None and per_ns * 1e9 >= USED * limit:
+            if limit > 0 and per_ns is not None and per_ns * 1e9 >= USED * limit * share:
                 yield one.subject.partition(":")[2]
 
 

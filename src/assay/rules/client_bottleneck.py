@@ -7,8 +7,8 @@ The time is the thread's working time, with the drain if it is charged, less the
 - A command may run on a part of the host's CPUs (affinity, cpuset) and used `thread_share` of that part: it was the limit.
 - The host's CPUs were busy for `host_share`, at least `own_share` of it by the load: the client was the limit.
 - More workers than CPUs that they may run on, and waiting for a CPU for `pressure_share` of the time: the client was the limit.
-- Looks at its threads found some of an external command computing, and none waiting for storage, for `thread_share` of the time
-  that others left them: the client was the limit.
+- Threads of an external command computed, and none waited for storage, for `thread_share` of the time without a wait for a CPU.
+  Looks at the threads show it (observer thread_states): the client was the limit.
 
 - The device of the file system was idle for `idle_share` of an external command's time, or `idle_direct` past the page cache.
   For as long the command used the CPU, beyond `call_ns` for each of its calls, or was ready without one.
@@ -75,7 +75,7 @@ class CpuUse:
     crowded_out: bool
     """Whether other programs had most of the CPUs: a wait for a CPU is noise then, which N02 and N03 judge."""
     computing: float | None = None
-    """For which share of the time that others left it a thread of an external command computed; None where nobody looked."""
+    """Threads of an external command computed for such a share of the time that they had a CPU; None without looks."""
 
     @property
     def own_wait(self) -> float:
@@ -174,7 +174,7 @@ def computed(case: TrialCase, waited: float) -> float | None:
 
 
 def computing_share(case: TrialCase) -> float | None:
-    """For which share of the time that others left it an external command computed, by looks; None where it hardly ran."""
+    """For which share of the time that it had a CPU an external command computed, by looks; None if it hardly ran."""
     looks = time_ladder.of_phase(case.phase, case.observations) if case.phase.values else None
     if looks is None:
         return None

@@ -6,7 +6,8 @@ A named server adds its busiest thread and the use of the path to it.
 Less than `busy_share` in total, with both halves of the time within `range_share`, is a note.
 Then an unobserved resource limited the load: a lock, serial threads, a sleep, another machine.
 If a limit is known (declared, or a throttle rule), L04 and L06 apply instead. Paced loads are n/a.
-Of an external tool looks at its threads tell: a note where most of its time is a wait that neither CPU nor device explains.
+Looks at the threads of an external tool tell the same.
+A wait for most of the time that neither CPU nor device explains is a note.
 A busy device may do more at a greater depth, so busy devices prove no limit. Idle devices prove that they were not the limit.
 """
 
@@ -38,9 +39,9 @@ RULES = ("limit_read_bytes_per_s", "limit_write_bytes_per_s", "limit_read_ops_pe
 
 
 def applies(case: TrialCase) -> str | None:
-    """Closed loads without a known limit; of external tools those whose threads were looked at."""
+    """Closed loads without a known limit; of external tools those with looks at their threads."""
     if case.phase.values and time_ladder.of_phase(case.phase, case.observations) is None:
-        return "nobody looked at the threads of the tool for long enough"
+        return "too few looks at the threads of the tool"
     if any(client.load is not None for client in case.phase.clients) or knob(case, "think"):
         return "a paced load: idle by design"
     declared = any(place.limits for place in case.run.places)
