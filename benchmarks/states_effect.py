@@ -1,8 +1,9 @@
 """What looks at threads do to the load that is looked at: its rate with them over its rate without, in pairs of slices.
 
 A load counts its operations into a mapped file. `assay-engine states` looks at it all the time, and is stopped (SIGSTOP) for one
-slice of each pair, by chance the first or the second. Given is the geometric mean of the ratios with its 95 % interval, and the
-CPU time of the program as a share of one CPU. Words choose the loads; `--pairs N` says how many pairs.
+slice of each pair, by chance the first or the second. Slices are short, so that other work on the machine is alike in both. Given
+is the trimmed mean (a fifth at each end) of the logarithms of the ratios with its 95 % interval (Yuen), and the CPU time of the
+program as a share of one CPU. Words choose the loads; `--pairs N` says how many pairs.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 ENGINE = str(Path(__file__).parents[1] / "src/assay/bin/assay-engine")
-SLICE_S = 0.5
-SETTLE_S = 0.02
-PAIRS = 60
+SLICE_S = 0.1
+SETTLE_S = 0.002
+PAIRS = 400
+TRIMMED = 0.2
 CONNECTIONS = 64
 
 
@@ -140,11 +142,20 @@ def measured(name: str, pairs: int) -> str:
         for _ in range(pairs):
             order = chance.sample([True, False], 2)
             found = {is_on: rate(is_on=is_on) for is_on in order}
-            ratios.append(math.log(found[True] / found[False]))
+            if all(found.values()):  # a disk may stand still for that long
+                ratios.append(math.log(found[True] / found[False]))
         os.kill(looks.pid, signal.SIGCONT)
-        mean, error = statistics.fmean(ratios), statistics.stdev(ratios) / math.sqrt(pairs)
+        mean, error = trimmed(ratios)
         low, middle, high = (math.exp(mean + times * error) for times in (-2.0, 0.0, 2.0))
-        return f"{name}: {middle:.4f} ({low:.4f} to {high:.4f}), {pairs} pairs; {spent_s / began:.2%} of a CPU"
+        return f"{name}: {middle:.4f} ({low:.4f} to {high:.4f}), {len(ratios)} pairs; {spent_s / began:.2%} of a CPU"
+
+
+def trimmed(values: list[float]) -> tuple[float, float]:
+    """The trimmed mean and its standard error, from the values whose ends are drawn in."""
+    ordered, cut = sorted(values), int(TRIMMED * len(values))
+    inner = ordered[cut : len(values) - cut]
+    drawn_in = [inner[0]] * cut + inner + [inner[-1]] * cut
+    return statistics.fmean(inner), statistics.stdev(drawn_in) / ((1 - 2 * TRIMMED) * math.sqrt(len(values)))
 
 
 def cpu_s(pid: int) -> float:

@@ -100,6 +100,12 @@ def test_of_a_client_that_waits_it_is_what_its_server_did():
     assert cause(CLIENT, of("slapd", events=0.9, running=0.1)) is Cause.FEW_REQUESTS
 
 
+def test_a_load_that_waits_for_the_cpus_that_its_server_has_is_limited_by_the_server():
+    times = {"curl": {"run_ns": 10**9, "ready_ns": 9 * 10**9}}
+    assert cause(of("curl", running=0.6, read_socket=0.4), of("slapd", running=1.0), times=times) is Cause.CPU
+    assert limit(of("curl", running=0.6, read_socket=0.4), of("slapd", running=1.0), times=times).at_server
+
+
 def test_a_pool_is_named_before_a_server_that_more_requests_would_use():
     turns = {("curl", "read_socket"): 2.0, ("curl", "other_thread"): 14.0}
     assert cause(CLIENT, of("slapd", sleep=1.0), threads=turns) is Cause.POOL
@@ -114,6 +120,7 @@ def test_a_pool_is_named_before_a_server_that_more_requests_would_use():
         ({"full": 90}, Cause.WINDOW),
         ({"names": 90}, Cause.NAMES),
         ({"queued": 90, "rtt_ns": 50_000_000, "min_rtt_ns": 100_000}, Cause.PATH_RATE),
+        ({"crowded": 90, "rtt_ns": 21_000_000, "min_rtt_ns": 20_000_000}, Cause.CONGESTION),
         ({"on_the_way": 90, "rtt_ns": 20_000_000, "min_rtt_ns": 19_000_000}, Cause.PATH_DELAY),
         ({"on_the_way": 90, "rtt_ns": 200_000, "min_rtt_ns": 100_000}, Cause.PEER),
         ({"small": 40, "closed": 40}, Cause.PEER),

@@ -28,10 +28,9 @@ IDLE_DEVICE = 0.3
 """Of the time of waits for storage a device that had requests for less is not what they waited for."""
 SEVERAL = 1.5
 """So many requests in flight are more than one after the other."""
-FAR, NEAR = 1_000_000, 2.0
-"""A round trip of so many ns is one over a path; of a path without a queue the mean is at most so many times the least."""
-LATE_NS = 20_000_000
-"""An acknowledgement that comes later than any path here explains."""
+FAR, NEAR, QUEUED = 1_000_000, 2.0, 1.25
+"""A round trip of so many ns is one over a path. Of single requests the mean is at most `NEAR` times the least; of a stream that
+fills a queue on the way it is at least `QUEUED` times the least."""
 LIMITS = {
     "limit_read_bytes_per_s": "read_bytes",
     "limit_write_bytes_per_s": "write_bytes",
@@ -71,6 +70,7 @@ class Cause(StrEnum):
     WINDOW = "window"
     READER = "reader"
     PATH_RATE = "path-rate"
+    CONGESTION = "congestion"
     PATH_DELAY = "path-delay"
     PEER = "peer"
     POOL = "pool"
@@ -94,7 +94,7 @@ SINGLE = {
     "stopped": Cause.STOPPED,
 }
 """State that has most of the time -> what that is."""
-CHANGED_BY_SERVER = (Cause.CPU, Cause.QUOTA, Cause.LOCK, Cause.TURNS)
+UNCHANGED = (Cause.CPU, Cause.NO_CPU, Cause.QUOTA, Cause.LOCK, Cause.TURNS)
 """Limits of a server that no more requests would change."""
 
 
@@ -129,11 +129,12 @@ def of_phase(phase: Phase, seen: Observations) -> TimeLimit | None:
     load, server = (time_ladder.of_phase(phase, seen, group) for group in (LOAD, SERVER))
     if load is None:
         return None
-    own = _own(load, phase, seen)
+    own, theirs = _own(load, phase, seen), _own(server, phase, seen, load) if server is not None else None
+    if own is not None and theirs is not None and load.share(READY) > MOST / 2 and theirs.cause in (Cause.CPU, Cause.NO_CPU):
+        return theirs  # it has the CPUs for which the load waits
     if own is not None or load.share(*PEER) <= MOST:
         return own or _between_threads(load)
-    theirs = _own(server, phase, seen, load) if server is not None else None
-    if theirs is not None and theirs.cause in CHANGED_BY_SERVER:
+    if theirs is not None and theirs.cause in UNCHANGED:
         return theirs
     return _pool(load) or _held(load) or (_held(server) if server else None) or theirs or _of_wait(load, server)
 
@@ -289,12 +290,10 @@ def _held(found: TimeLadder) -> TimeLimit | None:
     for cause, part in ((Cause.LATE_ACKNOWLEDGEMENT, seen.small), (Cause.READER, seen.closed), (Cause.WINDOW, seen.full)):
         if part > MOST:
             return limit(cause, part, rtt)
-    under_way = seen.on_the_way + seen.queued + seen.crowded
-    if under_way > MOST and rtt >= FAR:
-        if rtt > NEAR * least and seen.queued + seen.crowded > MOST:
-            return limit(Cause.PATH_RATE, under_way, rtt)
-        if rtt <= NEAR * least:
-            return limit(Cause.PATH_DELAY, under_way, rtt)
+    if (more := seen.queued + seen.crowded) > MOST and rtt >= FAR:
+        return limit(Cause.PATH_RATE if rtt > QUEUED * least else Cause.CONGESTION, more, rtt)
+    if seen.on_the_way > MOST and FAR <= rtt <= NEAR * least:
+        return limit(Cause.PATH_DELAY, seen.on_the_way, rtt)
     return None
 
 

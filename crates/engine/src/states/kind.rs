@@ -182,10 +182,13 @@ const OTHERS: &[(Kind, &[i64])] = &[
             libc::SYS_nanosleep,
             libc::SYS_clock_nanosleep,
             libc::SYS_rt_sigtimedwait,
-            libc::SYS_rt_sigsuspend,
         ],
     ),
-    (Kind::Child, &[libc::SYS_wait4, libc::SYS_waitid]),
+    // A shell that waits for all its children waits for their signal.
+    (
+        Kind::Child,
+        &[libc::SYS_wait4, libc::SYS_waitid, libc::SYS_rt_sigsuspend],
+    ),
     (
         Kind::Metadata,
         &[

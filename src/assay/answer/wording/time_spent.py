@@ -94,6 +94,7 @@ LIMITS = {
     Cause.WINDOW: "the receive window of the other end, which was full (round trip {ns})",
     Cause.READER: "the other end, which does not read what {who} sends",
     Cause.PATH_RATE: "the rate of the path: data of {who} wait in a queue (round trip {ns})",
+    Cause.CONGESTION: "the path: congestion control lets no more be on the way (round trip {ns})",
     Cause.PATH_DELAY: "the delay of the path (round trip {ns}): {who} waits for each answer",
     Cause.PEER: "the other end of the connections of {who}{path}",
     Cause.POOL: "a pool of connections or a lock in {who}: {count} of {among_count} threads have a request in flight",
