@@ -137,6 +137,16 @@ def test_events_without_any_socket_are_nothing():
     assert time_spent.limit(found) == "nothing: py waits for what does not come"
 
 
+def test_without_a_cpu_for_most_of_the_time_the_rest_of_it_is_named_too():
+    times = {"dd": {"run_ns": 10**9, "ready_ns": 9 * 10**9}}
+    found = limit(of("dd", running=0.6, flush=0.4), times=times)
+    assert (found.cause, found.rest.cause) == (Cause.NO_CPU, Cause.FLUSH)
+    assert (
+        time_spent.limit(found)
+        == "CPUs: dd was ready without one for 54 % of the time; in the rest of the time the flushes of dd"
+    )
+
+
 def test_sentences_name_the_process_and_are_careful_near_the_half():
     assert time_spent.limit(limit(of("dd", running=0.8, flush=0.2))) == "the CPU time of dd"
     assert time_spent.limit(limit(of("dd", running=0.52, flush=0.48))) == "likely the CPU time of dd"

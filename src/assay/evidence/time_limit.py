@@ -7,6 +7,7 @@ their connections waited for. Nothing is guessed from a name or an argument: whe
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from enum import StrEnum
 
 from assay.evidence import device_idle, ladder, time_ladder
@@ -18,6 +19,8 @@ MOST = 0.5
 """So much of the time one thing must have to be called the limit."""
 FRESH = 0.3
 """So many of the looks find a new process where programs are started one after the other."""
+LEAST_LEFT = 0.1
+"""Of less time with a CPU nothing is told."""
 STOPPED = 0.1
 """So much of the time a quota stopped what could have run."""
 WAITERS, TURNS = 0.4, 0.75
@@ -117,6 +120,8 @@ class TimeLimit:
     """Of how many, or how many work meanwhile."""
     ns: float | None = None
     """A round trip; the least one of a path."""
+    rest: TimeLimit | None = None
+    """What had most of the time in which there was a CPU, where there was none for most of it."""
 
     @property
     def is_certain(self) -> bool:
@@ -129,6 +134,24 @@ def of_phase(phase: Phase, seen: Observations) -> TimeLimit | None:
     load, server = (time_ladder.of_phase(phase, seen, group) for group in (LOAD, SERVER))
     if load is None:
         return None
+    found = _named(load, server, phase, seen)
+    if found is None or found.cause is not Cause.NO_CPU or found.at_server:
+        return found
+    rest = _with_cpus(load)
+    return replace(found, rest=None if rest is None else _named(rest, server, phase, seen))
+
+
+def _with_cpus(load: TimeLadder) -> TimeLadder | None:
+    """The time in which there was a CPU; None where there hardly was one."""
+    left = 1 - load.share(READY)
+    if left < LEAST_LEFT:
+        return None
+    parts = (one for one in load.parts if one.state != READY)
+    return replace(load, parts=tuple(replace(one, share=one.share / left, error=one.error / left) for one in parts))
+
+
+def _named(load: TimeLadder, server: TimeLadder | None, phase: Phase, seen: Observations) -> TimeLimit | None:
+    """What had most of the time of the load, and of its server where the load waits for it."""
     own, theirs = _own(load, phase, seen), _own(server, phase, seen, load) if server is not None else None
     if own is not None and theirs is not None and load.share(READY) > MOST / 2 and theirs.cause in (Cause.CPU, Cause.NO_CPU):
         return theirs  # it has the CPUs for which the load waits

@@ -74,7 +74,7 @@ SPENT = {
 """State -> how time is spent that is in it."""
 LIMITS = {
     Cause.CPU: "the CPU time of {who}",
-    Cause.NO_CPU: "CPUs: {who} was ready without one for {among}",
+    Cause.NO_CPU: "CPUs: {who} was ready without one for {among} of the time",
     Cause.QUOTA: "the CPU quota of control group {name}, which stopped {who} for {among} of the time",
     Cause.STARTS: "starts of programs: one after the other, each soon at its end",
     Cause.LOCK: "a lock in {who}: {count} threads wait for it while {working}",
@@ -145,7 +145,8 @@ def limit(found: TimeLimit) -> str:
         ns=measures.with_unit(found.ns or 0.0, Unit.NANOSECONDS),
         path=_path(found.ns),
     )
-    return words if found.is_certain or not found.error else f"likely {words}"
+    rest = f"; in the rest of the time {limit(found.rest)}" if found.rest is not None else ""
+    return f"{'' if found.is_certain or not found.error else 'likely '}{words}{rest}"
 
 
 def _path(least_ns: float | None) -> str:
