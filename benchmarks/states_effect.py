@@ -3,7 +3,8 @@
 A load counts its operations into a mapped file. `assay-engine states` looks at it all the time, and is stopped (SIGSTOP) for one
 slice of each pair, by chance the first or the second. Slices are short, so that other work on the machine is alike in both. Given
 is the trimmed mean (a fifth at each end) of the logarithms of the ratios with its 95 % interval (Yuen), and the CPU time of the
-program as a share of one CPU. Words choose the loads; `--pairs N` says how many pairs.
+program as a share of one CPU. Words choose the loads; `--pairs N` says how many pairs, `--ordinary` takes
+the priority of the program away.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ SLICE_S = 0.1
 SETTLE_S = 0.002
 PAIRS = 400
 TRIMMED = 0.2
+ORDINARY = "--ordinary"
 CONNECTIONS = 64
 
 
@@ -125,6 +127,8 @@ def measured(name: str, pairs: int) -> str:
         options = json.dumps({"roots": {"load": [load.pid]}})
         looks = subprocess.Popen([ENGINE, "states", options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         undo.callback(lambda: (looks.kill(), looks.wait()))
+        if ORDINARY in sys.argv:
+            subprocess.run(["chrt", "--other", "--pid", "0", str(looks.pid)], check=True)
         time.sleep(3.0)  # the first CPU time is spent faster
         chance, ratios, spent_s, began = random.Random(1), [], 0.0, 0.0
 

@@ -17,8 +17,8 @@ from assay.records import Direction, Observations, Phase, Series
 
 MOST = 0.5
 """So much of the time one thing must have to be called the limit."""
-FRESH = 0.3
-"""So many of the looks find a new process where programs are started one after the other."""
+FRESH = 0.5
+"""So many of the looks find a new process where programs end as soon as they are started."""
 LEAST_LEFT = 0.1
 """Of less time with a CPU nothing is told."""
 STOPPED = 0.1
