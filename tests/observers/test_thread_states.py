@@ -1,73 +1,79 @@
-"""The sums of `assay-engine states` as evidence."""
+"""The sums of `assay-engine states` as evidence: shares of the time, their errors, what is missing."""
+
+import random
 
 import pytest
 
-from assay import catalogue
-from assay.answer.wording import time_spent
 from assay.errors import EvidenceError
 from assay.evidence import time_ladder
 from assay.records import Edge, Observations, Snapshot, Subject
 from stage.noise_cases import phase
-from stage.observer_looks import SECOND_NS
+from stage.time_cases import OBSERVER, SECOND_NS, counted, course, evidence, series
 
-OBSERVER = catalogue.find("observers", "thread_states")
 LENGTH_S = 10
+HALF = {("dd", "running"): 0.25, ("dd", "flush"): 0.75}
 
 
-def row(process, kind, share, threads=None, related=0.0):
-    """Sums over looks of a state, seen at whole looks; `related` is the correlation of one look with the next."""
-    return {"process": process, "kind": kind, "share": share, "threads": threads or share, "squares": share, "related": related}
+def ladder(states, seconds=LENGTH_S, **more):
+    found = series(seconds, phase().name, load=counted(states, **more))
+    return time_ladder.of_phase(phase(seconds), Observations(series=found))
 
 
-def snapshot(at_s, edge, looks, *rows, run_ns=0, ready_ns=0):
-    for one in rows:
-        mean = one["share"] / looks
-        one["lagged"] = looks * (mean**2 + one.pop("related") * (mean - mean**2))
-    times = {"dd": {"run_ns": run_ns, "ready_ns": ready_ns}}
-    group = {"looks": looks, "alive": looks, "denied": 0, "rows": list(rows), "times": times}
-    return Snapshot(edge=edge, at_ns=int(at_s * SECOND_NS), took_ns=1000, raw={"states": {"load": group}})
-
-
-def found(*rows, looks=400, **times):
-    looks_at = [snapshot(-0.1, Edge.ARMED, 1), snapshot(LENGTH_S, Edge.LAST, looks + 1, *rows, **times)]
-    evidence = OBSERVER.parse("local", phase().name, looks_at, Subject())
-    return time_ladder.of_phase(phase(LENGTH_S), Observations(series=evidence.series))
-
-
-def by_state(ladder):
-    return {(part.process, part.state): part for part in ladder.parts}
+def by_state(found):
+    return {(part.process, part.state): part for part in found.parts}
 
 
 def test_shares_are_means_over_the_looks_with_their_error():
-    parts = by_state(found(row("dd", "running", 100), row("dd", "flush", 300)))
+    parts = by_state(ladder(course(HALF)))
     assert parts["dd", "running"].share == pytest.approx(0.25)
-    assert parts["dd", "flush"].error == pytest.approx(1.96 * (0.25 * 0.75 / 400) ** 0.5, rel=0.05)
-    slow = by_state(found(row("dd", "running", 100, related=0.8), row("dd", "flush", 300, related=0.8)))
-    assert slow["dd", "flush"].error == pytest.approx(3 * parts["dd", "flush"].error, rel=0.05)
+    assert parts["dd", "flush"].error == pytest.approx(1.96 * (0.25 * 0.75 / 400) ** 0.5, rel=0.35)
+    slow = by_state(ladder(course(HALF, run=20)))
+    assert slow["dd", "flush"].error > 2 * parts["dd", "flush"].error
+
+
+def walk(chance, mean_run, share, looks):
+    """Looks at a state that is left, and entered again, after geometric times of such a mean."""
+    on, found = chance.random() < share, []
+    for _ in range(looks):
+        found.append(("dd", "running" if on else "flush"))
+        stays = mean_run * (1 if on else (1 - share) / share)
+        on = on ^ (chance.random() < 1 / max(1.0, stays))
+    return found
+
+
+@pytest.mark.parametrize(("mean_run", "looks"), [(1, 100), (4, 200), (10, 800), (25, 800)])
+def test_the_error_covers_the_true_share_however_long_a_state_lasts(mean_run, looks):
+    chance, covered, share, rounds = random.Random(mean_run), 0, 0.4, 150
+    for _ in range(rounds):
+        part = by_state(ladder(walk(chance, mean_run, share, looks))).get(("dd", "running"))
+        covered += part is not None and abs(part.share - share) <= part.error
+    assert covered >= 0.88 * rounds
 
 
 def test_what_could_run_is_divided_by_what_the_scheduler_counted():
-    parts = by_state(found(row("dd", "running", 400), run_ns=3 * SECOND_NS, ready_ns=SECOND_NS))
+    times = {"dd": {"run_ns": 3 * SECOND_NS, "ready_ns": SECOND_NS}}
+    before = {"dd": {"run_ns": 0, "ready_ns": 0}}
+    looks = [
+        Snapshot(edge=edge, at_ns=at, took_ns=1, raw={"states": {"load": counted(course({("dd", "running"): 1.0}), times=found)}})
+        for at, edge, found in ((-1, Edge.ARMED, before), (LENGTH_S * SECOND_NS, Edge.LAST, times))
+    ]
+    looks[0].raw["states"]["load"] |= {"looks": 0, "alive": 0, "rows": []}
+    found = OBSERVER.parse("local", phase().name, looks, Subject())
+    parts = by_state(time_ladder.of_phase(phase(LENGTH_S), Observations(series=found.series)))
     assert parts["dd", "running"].share == pytest.approx(0.75)
     assert parts["dd", "ready"].share == pytest.approx(0.25)
 
 
 def test_too_few_looks_or_too_short_a_phase_tell_nothing():
-    assert found(row("dd", "running", 20), looks=20) is None
-    looks_at = [snapshot(-0.1, Edge.ARMED, 1), snapshot(0.1, Edge.LAST, 400, row("dd", "running", 300))]
-    evidence = OBSERVER.parse("local", phase().name, looks_at, Subject())
-    assert time_ladder.of_phase(phase(0.1), Observations(series=evidence.series)) is None
+    assert ladder(course({("dd", "running"): 1.0}, looks=20)) is None
+    assert ladder(course({("dd", "running"): 1.0}), seconds=0.1) is None
 
 
-def test_the_limit_is_what_had_more_than_half_of_the_time():
-    assert time_spent.limit(found(row("dd", "running", 300), row("dd", "flush", 100)), None) == "the CPU time of dd"
-    assert time_spent.limit(found(row("dd", "running", 200), row("dd", "flush", 200)), None) is None
-    shared = found(row("dd", "running", 400), run_ns=SECOND_NS, ready_ns=SECOND_NS)
-    assert time_spent.limit(shared, None) == "CPUs, which other programs had for a part of the time"
-    client = found(row("curl", "read_socket", 400))
-    assert time_spent.limit(client, None).startswith("the other end of the connections of curl")
-    assert time_spent.limit(client, found(row("slapd", "running", 390))) == "the CPU time of the server (slapd)"
-    assert time_spent.limit(client, found(row("slapd", "events", 390))).startswith("the path to the server")
+def test_connections_are_shares_of_the_looks_that_asked_them():
+    sums = {"looks": 200, "small": 150, "sockets": 400, "trips": 300, "rtt_ns": 300 * 40_000_000, "min_rtt_ns": 300 * 30_000}
+    found = ladder(course({("curl", "read_socket"): 1.0}), connections=sums).connections
+    assert (found.small, found.sockets, found.rtt_ns, found.closed) == (0.75, 2.0, 40_000_000, 0.0)
+    assert ladder(course(HALF)).connections is None
 
 
 def test_a_group_without_a_process_and_text_of_another_form_are_refused():
@@ -79,7 +85,5 @@ def test_a_group_without_a_process_and_text_of_another_form_are_refused():
 
 
 def test_threads_that_the_kernel_hides_are_missing_with_the_remedy():
-    hidden = snapshot(LENGTH_S, Edge.LAST, 400)
-    hidden.raw["states"]["load"]["denied"] = 400
-    evidence = OBSERVER.parse("local", "p", [hidden], Subject())
-    assert "ptrace_scope" in evidence.missing["time.share"]
+    hidden = evidence(load=counted(course({("dd", "running"): 1.0}), denied=400) | {"rows": []})
+    assert "ptrace_scope" in hidden.missing["time.share"]

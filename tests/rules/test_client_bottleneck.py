@@ -9,6 +9,7 @@ from assay.rules.client_bottleneck import RULE
 from audit.case_builder import MIB, SECOND, Made, but, case_of, gauge, reading
 from stage.rows import each
 from stage.said import FAIL, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.time_cases import counted, course, series
 
 DEVICE = Made(claim=Claim(tier=Tier.DEVICE), seconds=10.0)
 
@@ -209,4 +210,24 @@ def test_states():
         "copying into new memory is no slow client",
         (RULE.check(in_guest(NEW_MEMORY, "9", system_s=9.5)), FAIL, QUALIFIES, "8.86 µs"),
         ("too short to tell is unverified", RULE.check(case(but(DEVICE, seconds=0.1), cpu_s=0.1)), UNVERIFIED),
+    )
+
+
+def looked_at(cpu_s=9.8, ready_s=0.0, **shares):
+    """A command of which looks at its threads tell what they did, beside its CPU time."""
+    one = case(but(DEVICE, values={"read.bytes_per_s": 1e8}), cpu_s=cpu_s)
+    times = {"dd": {"run_ns": (10 - ready_s) * SECOND, "ready_ns": ready_s * SECOND}}
+    looks = counted(course({("dd", state): share for state, share in shares.items()}), times=times)
+    seen = replace(one.observations, series=(*one.observations.series, *series(10.0, load=looks)))
+    return RULE.check(replace(one, value=1e8, observations=seen))
+
+
+def test_looks_at_the_threads_of_a_command_tell_whether_it_computed_all_the_time():
+    hold(
+        "CPU time alone does not: two threads may have used it",
+        (RULE.check(case(but(DEVICE, values={"read.bytes_per_s": 1e8}), cpu_s=9.8)), UNVERIFIED),
+        (looked_at(running=0.95, read_file=0.05), FAIL, QUALIFIES, "computed for 95 %"),
+        (looked_at(running=0.5, read_file=0.5), PASS),
+        ("what others left of the time counts", looked_at(ready_s=5.0, running=0.98, read_file=0.02), FAIL),
+        ("of a thread that hardly ran nothing is told", looked_at(ready_s=9.0, running=1.0), UNVERIFIED),
     )

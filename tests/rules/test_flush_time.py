@@ -6,6 +6,7 @@ from assay.records import Claim, Direction, Durability, Rung, Tier
 from assay.rules.flush_time import RULE
 from audit.case_builder import Made, case_of, gauge, reading
 from stage.said import ASKED, FAIL, NOT_ASKED, NOTES, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.time_cases import counted, course, series
 
 TOLD = {"read.ops_per_s": 400.0, "fsync.ops_per_s": 100.0}
 DEVICE, MEDIA = Claim(tier=Tier.DEVICE), Claim(durability=Durability.STABLE_MEDIA)
@@ -43,4 +44,22 @@ def test_states():
         (RULE.applies(case(values={"read.ops_per_s": 400.0})), NOT_ASKED),
         (RULE.applies(case(values={"fsync.ops_per_s": 100.0}, operation="flush")), NOT_ASKED),
         (RULE.applies(case(values={})), NOT_ASKED),
+    )
+
+
+def looked_at(share, run=1, operation="write", claim=DEVICE):
+    """A tool that does not tell its flushes, and was seen in them."""
+    one = case(values={f"{operation}.ops_per_s": 400.0}, operation=operation, claim=claim)
+    states = {("dd", "flush"): share, ("dd", "running"): 1 - share}
+    seen = replace(one.observations, series=(*one.observations.series, *series(1.0, load=counted(course(states, run=run)))))
+    return replace(one, observations=seen)
+
+
+def test_of_a_tool_that_does_not_tell_its_flushes_looks_at_its_threads_tell():
+    hold(
+        (RULE.applies(looked_at(0.4)), ASKED),
+        (RULE.check(looked_at(0.4)), FAIL, QUALIFIES, "40 % of the time in flushes"),
+        (RULE.check(looked_at(0.4, claim=MEDIA)), FAIL, NOTES),
+        ("less than its error leaves", RULE.check(looked_at(0.06)), PASS),
+        ("one flush at the end is no flush each", RULE.check(looked_at(0.5, run=200)), PASS),
     )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from assay.records import Direction, EngineCost, Limit, LoadTotal, Severity, State
 from assay.rules.no_limiter import RULE
 from audit.case_builder import SECOND, Made, case_of, gauge, progress
+from stage import time_cases
 from stage.rows import each
 from stage.said import ASKED, FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
 from stage.server_cases import counted, fact
@@ -96,4 +97,23 @@ def test_states():
         ),
         (RULE.applies(case(rules="limit_read_ops_per_s")), NOT_ASKED),
         (RULE.applies(case()), ASKED),
+    )
+
+
+def tool(**shares):
+    """An external tool of which looks at its threads tell what they did."""
+    one = case(values={"read.bytes_per_s": 1e6})
+    looks = time_cases.series(
+        SECONDS, load=time_cases.counted(time_cases.course({("tool", state): share for state, share in shares.items()}))
+    )
+    return replace(one, observations=replace(one.observations, series=(*one.observations.series, *looks)))
+
+
+def test_of_an_external_tool_looks_at_its_threads_tell():
+    hold(
+        (RULE.applies(tool(sleep=1.0)), ASKED),
+        (RULE.check(tool(sleep=0.9, running=0.1)), FAIL, "it slept (90 %)"),
+        (RULE.check(tool(read_file=1.0)), FAIL, "no device here was busy"),
+        (RULE.check(tool(running=0.9, sleep=0.1)), PASS),
+        (RULE.check(tool(running=0.5, sleep=0.5)), PASS),
     )

@@ -3,6 +3,7 @@ import dataclasses
 from assay.rules.stated_depth import RULE
 from audit.case_builder import Made, case_of
 from stage.said import ASKED, FAIL, NOT_ASKED, PASS, QUALIFIES, UNVERIFIED, hold
+from stage.time_cases import counted, course, series
 
 PSYNC = ("fio", "--name=r", "--ioengine=psync", "--iodepth=32")
 
@@ -35,4 +36,20 @@ def test_states():
             (RULE.applies(case(argv, {})), NOT_ASKED)
             for argv in (PSYNC[:3], (*PSYNC[:3], "--iodepth=1"), (*PSYNC, "--rate_iops=100"), ("dd", "iodepth=32"))
         ),
+    )
+
+
+def shared(asking, waiting):
+    """Threads of a tool that share connections."""
+    one = case(("client",), {"read.ops_per_s": 100.0})
+    threads = {("client", "read_socket"): asking, ("client", "other_thread"): waiting}
+    looks = series(1.0, load=counted(course({("client", "read_socket"): 1.0}), threads=threads))
+    return dataclasses.replace(one, observations=dataclasses.replace(one.observations, series=looks))
+
+
+def test_threads_that_share_fewer_connections_keep_fewer_requests_in_flight():
+    hold(
+        (RULE.applies(shared(2.0, 14.0)), ASKED),
+        (RULE.check(shared(2.0, 14.0)), FAIL, QUALIFIES, "2 of 16 working threads", {"in_flight": 2.0, "depth": 16.0}),
+        (RULE.check(shared(16.0, 0.5)), PASS),
     )

@@ -1,8 +1,10 @@
 """Where the time of a phase went: what the threads of the load and of its server did at random moments. Pure.
 
-A share is a mean over looks, so it has an error: 1.96 standard errors of a mean of n correlated values, with the variance
-inflation (1 + r) / (1 - r) of a first-order autoregression, r being the correlation of one look with the next (Box, Jenkins,
-Reinsel and Ljung, Time Series Analysis, 2016, section 2.1).
+A share is a mean over looks that depend on each other, so its error comes from the means of blocks of looks (Flyvbjerg and
+Petersen, J. Chem. Phys. 91, 1989). The block is the smallest one with B^3 > 2 n (s / s1)^4, s being the error by these blocks
+and s1 that by single looks (Lee et al., Phys. Rev. E 83, 2011); else the largest one of which there are enough.
+Student's factor belongs to the number of blocks. Two looks of each kind are added, as Agresti and Coull do (1998), so that a
+share that was hardly ever seen has an error, too.
 """
 
 from __future__ import annotations
@@ -16,17 +18,29 @@ from assay.records import Observations, Phase, Series
 
 LAYER = "time"
 LOAD, SERVER = "load", "server"
-ALIVE = "alive"
-"""Looks that found a thread."""
-WHOLE = ("looks", ALIVE, "denied")
-SUMS = ("share", "squares", "lagged", "threads")
+ALIVE, FRESH = "alive", "fresh"
+"""Looks that found a thread, and those that found a process which was new."""
+WHOLE = ("looks", ALIVE, "denied", FRESH)
+SQUARES = {1: "squares", 4: "squares_4", 16: "squares_16", 64: "squares_64", 256: "squares_256"}
+"""Looks in a block -> the sum of the squares of the blocks' sums."""
+SUMS = ("share", "threads", "pieces", *SQUARES.values())
 TIMES = ("run_ns", "ready_ns")
+CONNECTION = "connection_"
+CONNECTIONS = {
+    f"{CONNECTION}{name}": name
+    for name in (
+        *("looks", "none", "names", "sockets", "on_the_way", "queued", "crowded", "full", "closed", "small"),
+        *("trips", "rtt_ns", "min_rtt_ns"),
+    )
+}
 RUNNING, READY = "running", "ready"
 FEWEST_LOOKS = 25
 """Fewer tell nothing: the error of a half is then a fifth."""
+FEWEST_BLOCKS = 6
 SHORTEST_NS = 200_000_000
-MOST_CORRELATED = 0.98
-STANDARD_ERRORS = 1.96
+NORMAL = 1.96
+ADDED = 4.0
+"""Looks that are added to those that are independent, half of them in the state."""
 LEAST_SHARE = 0.005
 """Less of the time a device was busy is not told."""
 
@@ -43,6 +57,30 @@ class TimePart:
     """Half of the 95 % interval of the share."""
     threads: float
     """How many were in that state, on average."""
+    pieces: float = 1.0
+    """How often it was found after a look that did not find it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connections:
+    """What the connections waited for while the group waited for the other end, as shares of these looks."""
+
+    looks: int
+    none: float
+    """No socket was open."""
+    names: float
+    """A name server was at the other end of one."""
+    sockets: float
+    """How many were open, on average."""
+    on_the_way: float
+    queued: float
+    crowded: float
+    full: float
+    closed: float
+    small: float
+    rtt_ns: float | None
+    min_rtt_ns: float | None
+    """Round trips, smoothed and the least, of a connection on average; None where none was known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,46 +90,116 @@ class TimeLadder:
     group: str
     looks: int
     parts: tuple[TimePart, ...]
+    fresh: float
+    """Share of the looks that found a new process."""
+    connections: Connections | None
+    """None where nobody waited for another end."""
+
+    def share(self, *states: str) -> float:
+        """The share of some states, of all processes."""
+        return sum(part.share for part in self.parts if part.state in states)
+
+    def threads(self, *states: str) -> float:
+        """The mean number of threads in some states."""
+        return sum(part.threads for part in self.parts if part.state in states)
+
+    def pieces(self, state: str) -> float:
+        """How often a state was found after a look that did not find it, of the process that was in it most often."""
+        return max((part.pieces for part in self.parts if part.state == state), default=0.0)
+
+    def error(self, *states: str) -> float:
+        """Half of the 95 % interval of the share of some states: at most the sum of their parts'."""
+        return sum(part.error for part in self.parts if part.state in states and part.share)
+
+    def process(self, *states: str) -> str:
+        """The process that was in some states most; empty where none was."""
+        mine = [part for part in self.parts if part.state in states]
+        return max(mine, key=lambda part: (part.share, part.threads)).process if mine else ""
 
 
 def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> TimeLadder | None:
     """Where the time of a group went while the clock ran; None where too few looks were taken, or the phase is too short."""
     if phase.end_ns - phase.start_ns < SHORTEST_NS:
         return None
-    series = (one for metric in (ALIVE, *SUMS, *TIMES) for one in observations.over_time(phase.name, LAYER, metric))
+    metrics = (ALIVE, FRESH, *CONNECTIONS, *SUMS, *TIMES)
+    series = (one for metric in metrics for one in observations.over_time(phase.name, LAYER, metric))
     every = [one for one in series if one.subject.partition(":")[0] == group]
-    looks = sum(ladder.known_rise(one, phase.start_ns, phase.end_ns) for one in every if one.metric == ALIVE)
-    if looks < FEWEST_LOOKS:
-        return None
+    whole: dict[str, float] = {}
     rows: dict[tuple[str, str], dict[str, float]] = {}
     for one in every:
+        risen = ladder.known_rise(one, phase.start_ns, phase.end_ns)
         if one.metric in SUMS:
             process, _, state = one.subject.partition(":")[2].rpartition(":")
             sums = rows.setdefault((process, state), dict.fromkeys(SUMS, 0.0))
-            sums[one.metric] += ladder.known_rise(one, phase.start_ns, phase.end_ns)  # over all hosts
+            sums[one.metric] += risen  # over all hosts
+        elif one.metric not in TIMES:
+            whole[one.metric] = whole.get(one.metric, 0.0) + risen
+    looks = whole.get(ALIVE, 0.0)
+    if looks < FEWEST_LOOKS:
+        return None
     ready = _ready_shares(phase, every)
     parts = sorted(_parts(rows, looks, ready), key=lambda part: (-part.share, -part.threads))
-    return TimeLadder(group=group, looks=round(looks), parts=tuple(parts))
+    if not any(part.share for part in parts):
+        return None
+    return TimeLadder(
+        group=group,
+        looks=round(looks),
+        parts=tuple(parts),
+        fresh=whole.get(FRESH, 0.0) / looks,
+        connections=_connections(whole),
+    )
+
+
+def _connections(whole: Mapping[str, float]) -> Connections | None:
+    """What was seen of the connections; None where they were never asked."""
+    sums = {name: whole.get(metric, 0.0) for metric, name in CONNECTIONS.items()}
+    looks, trips = sums.pop("looks"), sums.pop("trips")
+    if not looks:
+        return None
+    rtt_ns, min_rtt_ns = (sum_ns / trips if trips else None for sum_ns in (sums.pop("rtt_ns"), sums.pop("min_rtt_ns")))
+    shares = {name: value / looks for name, value in sums.items()}
+    return Connections(looks=round(looks), **shares, rtt_ns=rtt_ns, min_rtt_ns=min_rtt_ns)
 
 
 def _parts(rows: Mapping[tuple[str, str], Mapping[str, float]], looks: float, ready: Mapping[str, float]) -> Iterator[TimePart]:
     """Yield each part; of what could run, what had no CPU apart."""
     for (process, state), sums in rows.items():
         share, threads = sums["share"] / looks, sums["threads"] / looks
-        error = _error(share, sums["squares"] / looks, sums["lagged"] / looks, looks)
+        error = error_of(share, looks, {size: sums[name] for size, name in SQUARES.items()})
         waiting = ready.get(process, 0.0) if state == RUNNING else 0.0
         for name, part in ((state, 1 - waiting), (READY, waiting)):
             if part and (share or threads):
-                yield TimePart(process=process, state=name, share=share * part, error=error * part, threads=threads * part)
+                yield TimePart(
+                    process=process,
+                    state=name,
+                    share=share * part,
+                    error=error * part,
+                    threads=threads * part,
+                    pieces=sums["pieces"],
+                )
 
 
-def _error(mean: float, squares: float, lagged: float, looks: float) -> float:
-    """Half of the 95 % interval of a mean of correlated values; of a share of 0 or 1 by the rule of three."""
-    variance = max(0.0, squares - mean**2)
-    if variance == 0.0:
-        return 3 / looks
-    related = min(MOST_CORRELATED, max(0.0, (lagged - mean**2) / variance))
-    return STANDARD_ERRORS * math.sqrt(variance / looks * (1 + related) / (1 - related))
+def error_of(share: float, looks: float, squares: Mapping[int, float]) -> float:
+    """Half of the 95 % interval of a share of so many looks, from the sums of squares of blocks by their size."""
+    found, first = NORMAL * math.sqrt(share * (1 - share) / looks) if 0 < share < 1 else 0.0, 0.0
+    for size, total in sorted(squares.items()):
+        blocks = looks / size
+        if blocks < FEWEST_BLOCKS:
+            break
+        variance = max(0.0, total / blocks / size**2 - share**2) / (blocks - 1)
+        first = first or variance
+        found = max(found, student(blocks - 1) * math.sqrt(variance)) if size > 1 else student(blocks - 1) * math.sqrt(variance)
+        if first == 0.0 or size**3 > 2 * looks * (variance / first) ** 2:
+            break
+    independent = min(looks, NORMAL**2 * share * (1 - share) / found**2) if found else looks
+    center = (share * independent + ADDED / 2) / (independent + ADDED)
+    return max(found, NORMAL * math.sqrt(center * (1 - center) / (independent + ADDED)))
+
+
+def student(freedom: float) -> float:
+    """The factor of a 95 % interval for so many degrees of freedom: Cornish and Fisher's expansion, 1 % too small for 5."""
+    z = NORMAL
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
 def _ready_shares(phase: Phase, every: list[Series]) -> dict[str, float]:

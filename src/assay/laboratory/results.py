@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.analysis import cells, compare, dips, ranking, require, sensitivity, steady_state
+from assay.analysis import cells, compare, dips, ranking, require, sensitivity, steady_state, time_differences
 from assay.analysis.scaling import bounds, efficiency, law
 from assay.audit import judge, limits
 from assay.errors import DamagedError
@@ -61,6 +61,7 @@ def answered(bare: Results, load: notebook.Load) -> Results:
     experiment, plan, runs = bare.experiment, bare.plan, bare.runs
     table = cells.cells(experiment, plan, runs, load, limits.bound_factor(experiment))
     comparisons = efficiency.scaled(experiment, compare.comparisons(experiment, table, runs), runs, load)
+    comparisons = time_differences.explained(experiment, table, comparisons, runs, load)
     ranked = ranking.rankings(experiment, table, runs)
     verdicts = judge.judge_comparisons(experiment, plan, runs, (*comparisons, *(one.ahead for one in ranked)), load)
     return replace(

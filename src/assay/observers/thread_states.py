@@ -13,7 +13,7 @@ from typing import Any
 from assay.catalogue import Beside, Evidence, Host, Observer, Process, Source, Watch
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, Points, counter
-from assay.evidence.time_ladder import LAYER, LOAD, SERVER, SUMS, TIMES, WHOLE
+from assay.evidence.time_ladder import CONNECTIONS, LAYER, LOAD, SERVER, SQUARES, SUMS, TIMES, WHOLE
 from assay.machine import engine_file
 from assay.machine.server import pids as processes
 from assay.records import Series, Snapshot, Subject
@@ -70,11 +70,13 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
 
 
 def _of_group(origin: Origin, group: str, looks: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Series]:
-    """Yield the sums of one group: of all looks, of each process and state, and its processes' CPU time."""
+    """Yield the sums of one group: of all looks, of its connections, of each process and state, and its processes' CPU time."""
     mine = [(at, found[group]) for at, found in looks if group in found]
     for metric in WHOLE if mine else ():
         yield counter(origin, group, metric, "count", [(at, float(found[metric])) for at, found in mine])
-    tables = [(at, {(row["process"], row["kind"]): row for row in found["rows"]}) for at, found in mine]
+    for metric, name in CONNECTIONS.items() if mine and mine[-1][1]["connections"]["looks"] else ():
+        yield counter(origin, group, metric, "count", [(at, float(found["connections"][name])) for at, found in mine])
+    tables = [(at, {(row["process"], row["kind"]): _flat(row) for row in found["rows"]}) for at, found in mine]
     last = tables[-1][1] if tables else {}
     for process, kind in sorted(last, key=lambda key: -(last[key]["share"] + last[key]["threads"]))[:MOST_ROWS]:
         for metric in SUMS:
@@ -86,9 +88,15 @@ def _of_group(origin: Origin, group: str, looks: Sequence[tuple[int, Mapping[str
             yield counter(origin, f"{group}:{process}", metric, "ns", points)
 
 
+def _flat(row: Mapping[str, Any]) -> dict[str, float]:
+    """The sums of a row by their names, those of the blocks apart."""
+    names = ("share", "threads", "pieces")
+    return {**{name: row[name] for name in names}, **dict(zip(SQUARES.values(), row["squares"], strict=True))}
+
+
 OBSERVER = Observer(
     name="thread_states",
-    gives=tuple(f"{LAYER}.{metric}" for metric in (*WHOLE, *SUMS, *TIMES)),
+    gives=tuple(f"{LAYER}.{metric}" for metric in (*WHOLE, *CONNECTIONS, *SUMS, *TIMES)),
     sources=(
         Source(
             keys="time.*", words="what threads do, at random moments", way="/proc/PID/task/*/syscall (observer thread_states)"

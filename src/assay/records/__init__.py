@@ -24,6 +24,7 @@ from assay.records.estimates import (
     RequirementState,
     Sensitivity,
     Step,
+    TimeDifference,
 )
 from assay.records.events import Action, Event
 from assay.records.evidence import (

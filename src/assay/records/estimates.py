@@ -181,6 +181,26 @@ class Adjustment(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TimeDifference:
+    """Where the time of two arms differs: time of one operation that a state took, candidate less baseline, by pairs of runs."""
+
+    state: str
+    process: str
+    """The process that was in it most; empty where several were."""
+    baseline_ns: float
+    candidate_ns: float
+    """Means over the pairs."""
+    difference_ns: float
+    low_ns: float
+    high_ns: float
+    """95 % interval."""
+    whole_ns: float
+    """What all states together differ by."""
+    n: int
+    """Pairs."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """Ratio of candidate to baseline of one measure under fixed conditions."""
 
@@ -217,6 +237,8 @@ class Comparison:
     """What the larger load reached, so that the efficiency is not that of the software; None where nothing is known to be."""
     has_zero: bool = False
     """Whether both arms have runs that count and there is no ratio, since a value of them is not above 0."""
+    time: TimeDifference | None = None
+    """The part of the time that differs most; None where none surely does, or nobody looked."""
 
     @property
     def id(self) -> str:

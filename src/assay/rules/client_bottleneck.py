@@ -7,6 +7,8 @@ The time is the thread's working time, with the drain if it is charged, less the
 - A command may run on a part of the host's CPUs (affinity, cpuset) and used `thread_share` of that part: it was the limit.
 - The host's CPUs were busy for `host_share`, at least `own_share` of it by the load: the client was the limit.
 - More workers than CPUs that they may run on, and waiting for a CPU for `pressure_share` of the time: the client was the limit.
+- Threads of an external command computed, and none waited for storage, for `thread_share` of the time without a wait for a CPU.
+  Looks at the threads show it (observer thread_states): the client was the limit.
 
 - The device of the file system was idle for `idle_share` of an external command's time, or `idle_direct` past the page cache.
   For as long the command used the CPU, beyond `call_ns` for each of its calls, or was ready without one.
@@ -14,7 +16,7 @@ The time is the thread's working time, with the drain if it is charged, less the
 
 A claim of a layer below is bounded: a rate is at least, a latency at most the measured value. Without a claim it is a note.
 Reads from memory under tier = client-cache, and paced loads (`rate`, `schedule`, `think`), are n/a.
-The number of threads of an external command is unknown: from `thread_share` CPUs on it is unverified.
+Without such looks the number of threads of an external command is unknown: from `thread_share` CPUs on it is unverified.
 Phases shorter than `seconds` are too short for the kernel's ticks of 10 ms.
 New memory is named instead of a slow client if all of this holds:
 - The guest reports free pages to its hypervisor (fact `memory.page_reporting_order`), which then takes them back.
@@ -29,7 +31,7 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Rule, TrialCase
-from assay.evidence import ladder
+from assay.evidence import ladder, time_ladder
 from assay.evidence.device_idle import idle_share
 from assay.machine import host_facts
 from assay.measures import cost, far_end, figures
@@ -72,6 +74,8 @@ class CpuUse:
     """For which share of the time the tasks of an external command were ready without a CPU, all together; 0 if unknown."""
     crowded_out: bool
     """Whether other programs had most of the CPUs: a wait for a CPU is noise then, which N02 and N03 judge."""
+    computing: float | None = None
+    """Threads of an external command computed for such a share of the time that they had a CPU; None without looks."""
 
     @property
     def own_wait(self) -> float:
@@ -101,16 +105,16 @@ def check(case: TrialCase) -> Finding:
         return limited(case, over, observed | {"page_ns": page_ns(case)})
     if (ran := computed(case, use.waited)) is not None:
         seen = idle_share(case.phase, case.observations, case.direction or Direction.READ)
-        if seen is None:
+        if seen is None and use.computing is None:
             text = f"The command computed for {measures.percent(ran)} of the time; how long the device was idle is unknown."
             return found(RULE, case, State.UNVERIFIED, text, observed=observed)
-        if min(seen[1], ran) >= least_idle(case):
+        if seen is not None and min(seen[1], ran) >= least_idle(case):
             noise = computed(case, use.own_wait) is None
             return device_waited(case, *seen, ran, observed | {"waited_share": use.waited}, noise=noise)
     if use.thread is None:
         statement = "CPU time of the load's threads unknown: phase too short, or no counter."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
-    if case.phase.values and use.thread + use.own_wait >= limits["thread_share"]:
+    if case.phase.values and use.computing is None and use.thread + use.own_wait >= limits["thread_share"]:
         ready = f", and was ready without one for {measures.percent(use.waited)} of the time" if use.waited >= LEAST_WAIT else ""
         statement = f"The command used {use.thread:.3g} CPUs{ready}; its number of threads is unknown."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
@@ -124,6 +128,8 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     limit = measures.percent(limits["thread_share"])
     statement = f"The load's busiest thread used {measures.percent(use.ran or 0.0)} of a CPU (limit {limit})."
+    if use.computing is not None:
+        statement = f"Threads of the command computed for {measures.percent(use.computing)} of their time (limit {limit})."
     return found(RULE, case, State.PASS, statement, observed=observed)
 
 
@@ -137,6 +143,10 @@ def reached(use: CpuUse, case: TrialCase) -> list[str]:
         over.append(f"a thread of the load used {measures.percent(use.thread)} of the CPU time{left}")
     if ours and use.host is not None and use.host >= limits["host_share"]:
         over.append(f"the host's CPUs were {measures.percent(use.host)} busy, mostly with the load")
+    if use.computing is not None and use.computing >= limits["thread_share"]:
+        over.append(
+            f"the command's threads computed for {measures.percent(use.computing)} of their time, and waited for no storage"
+        )
     ready = None if use.ran is None else use.ran + use.own_wait
     if case.phase.values and ready is not None and is_confined(use) and ready >= limits["thread_share"] * (use.allowed or 0):
         share = measures.percent(min(1.0, ready / (use.allowed or 1.0)))
@@ -161,6 +171,15 @@ def computed(case: TrialCase, waited: float) -> float | None:
     own = max(0.0, sum(spent) - operations(case) * case.thresholds["call_ns"]) / lasted
     ran = min(1.0, own + waited)
     return ran if ran >= least_idle(case) else None
+
+
+def computing_share(case: TrialCase) -> float | None:
+    """For which share of the time that it had a CPU an external command computed, by looks; None if it hardly ran."""
+    looks = time_ladder.of_phase(case.phase, case.observations) if case.phase.values else None
+    if looks is None:
+        return None
+    ran, ready = looks.share(time_ladder.RUNNING), looks.share(time_ladder.READY)
+    return ran / (1 - ready) if ready < 1 - case.thresholds["ran_share"] else None
 
 
 def waited_share(case: TrialCase) -> float:
@@ -310,6 +329,7 @@ def used(case: TrialCase) -> CpuUse:
         allowed=allowed,
         waited=waited_share(case),
         crowded_out=ours is not None and ours < case.thresholds["own_share"],
+        computing=computing_share(case),
     )
 
 

@@ -7,17 +7,21 @@ writes data and a journal, so the share is the least that is certain.
   the flushes is not known. Writes that claim stable media have to be flushed: a note.
 - No time of flushes was counted: unverified.
 
-Tools without a rate of fsync, and the fsyncs themselves, are n/a. The lab's own engines time their flushes apart.
+If a tool does not report its flushes, looks at its threads decide. They have to find several flushes, not one at the end.
+
+Tools without a rate of fsync and without looks, and the fsyncs themselves, are n/a.
+The lab's own engines time their flushes apart.
 """
 
 from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import ladder
+from assay.evidence import ladder, time_ladder
 from assay.evidence.device_idle import TICK_NS
+from assay.evidence.time_ladder import TimeLadder
 from assay.records import Direction, Durability, Finding, Scope, Series, Severity, State
-from assay.rulekit.findings import found
+from assay.rulekit.findings import Figures, found
 from assay.units import Unit
 
 FLUSHES = ("fsync", "fdatasync", "sync")
@@ -25,12 +29,13 @@ FLUSHES = ("fsync", "fdatasync", "sync")
 
 
 def applies(case: TrialCase) -> str | None:
-    """Reads and writes of tools that tell how often they flushed."""
+    """Reads and writes of tools that tell how often they flushed, or whose threads were looked at."""
     if not case.phase.values:
         return "the lab's own engines time their flushes apart"
     if case.measure.operation in FLUSHES or case.direction not in (Direction.READ, Direction.WRITE):
         return "no reads or writes"
-    return None if flushes_per_s(case) else "the tool reports no flushes"
+    known = flushes_per_s(case) or time_ladder.of_phase(case.phase, case.observations) is not None
+    return None if known else "the tool reports no flushes, and there are too few looks at its threads"
 
 
 def flushes_per_s(case: TrialCase) -> float:
@@ -40,6 +45,9 @@ def flushes_per_s(case: TrialCase) -> float:
 
 def check(case: TrialCase) -> Finding:
     """The time in flush requests over the time of the command."""
+    looks = None if flushes_per_s(case) else time_ladder.of_phase(case.phase, case.observations)
+    if looks is not None:
+        return by_looks(case, looks)
     device = flushing(case)
     lasted_ns = case.phase.end_ns - case.phase.start_ns
     if device is None or lasted_ns <= 0:
@@ -55,6 +63,23 @@ def check(case: TrialCase) -> Finding:
     text = f"{measures.percent(share)} of the time in fsync at least: {name} was busy with flushes for {spent}"
     if share < case.thresholds["flush_share"]:
         return found(RULE, case, State.PASS, f"{text}.", observed=observed)
+    return waits(case, text, share, observed)
+
+
+def by_looks(case: TrialCase, looks: TimeLadder) -> Finding:
+    """The same by looks at the threads: the least share that their error leaves decides, where they found several flushes."""
+    share, error, pieces = looks.share("flush"), looks.error("flush"), looks.pieces("flush")
+    text = f"{measures.percent(share)} of the time in flushes (±{measures.percent(error)}, looks at the threads)"
+    observed = {"flush_share": share, "flush_share_error": error, "pieces": pieces}
+    if share and not pieces:
+        return found(RULE, case, State.UNVERIFIED, f"{text}; how many flushes is unknown.", observed=observed)
+    if share - error < case.thresholds["flush_share"] or pieces < case.thresholds["pieces"]:
+        return found(RULE, case, State.PASS, f"{text}.", observed=observed)
+    return waits(case, text, share, observed)
+
+
+def waits(case: TrialCase, text: str, share: float, observed: Figures) -> Finding:
+    """The failure; where stable media are claimed a note."""
     asked = case.direction is Direction.WRITE and case.claim.durability is Durability.STABLE_MEDIA
     return found(
         RULE,

@@ -5,7 +5,9 @@ In the second, the busiest device had a request (`io_ticks`). The thread makes a
 A named server adds its busiest thread and the use of the path to it.
 Less than `busy_share` in total, with both halves of the time within `range_share`, is a note.
 Then an unobserved resource limited the load: a lock, serial threads, a sleep, another machine.
-If a limit is known (declared, or a throttle rule), L04 and L06 apply instead. Paced loads and external tools are n/a.
+If a limit is known (declared, or a throttle rule), L04 and L06 apply instead. Paced loads are n/a.
+Looks at the threads of an external tool tell the same.
+A wait for most of the time that neither CPU nor device explains is a note.
 A busy device may do more at a greater depth, so busy devices prove no limit. Idle devices prove that they were not the limit.
 """
 
@@ -15,19 +17,33 @@ from collections.abc import Iterator
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import ladder, served
+from assay.evidence import ladder, served, time_ladder, time_limit
+from assay.evidence.time_limit import Cause
 from assay.measures import cost
 from assay.records import Client, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, knob
 
 PARTS = 2
+UNEXPLAINED = {
+    Cause.SLEEP: "it slept",
+    Cause.FILES: "it waited for files, and no device here was busy with them",
+    Cause.LOCK: "its threads waited for a lock",
+    Cause.TURNS: "its threads took turns",
+    Cause.PIPE: "it waited for another program",
+    Cause.TERMINAL: "it waited for the terminal",
+    Cause.STOPPED: "it was stopped",
+    Cause.NOTHING: "it waited for what did not come",
+}
+"""What a tool did for most of its time that neither CPU nor device explains."""
 RULES = ("limit_read_bytes_per_s", "limit_write_bytes_per_s", "limit_read_ops_per_s", "limit_write_ops_per_s")
 
 
 def applies(case: TrialCase) -> str | None:
-    """Closed loads of our own engines without a known limit."""
-    if case.phase.values or any(client.load is not None for client in case.phase.clients) or knob(case, "think"):
-        return "not a closed load of the lab's own engines"
+    """Closed loads without a known limit; of external tools those with looks at their threads."""
+    if case.phase.values and time_ladder.of_phase(case.phase, case.observations) is None:
+        return "too few looks at the threads of the tool"
+    if any(client.load is not None for client in case.phase.clients) or knob(case, "think"):
+        return "a paced load: idle by design"
     declared = any(place.limits for place in case.run.places)
     throttled = any(any(case.observations.over_time(case.phase.name, "cgroup", metric)) for metric in RULES)
     return "a known limit (L04, L06)" if declared or throttled else None
@@ -35,6 +51,8 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """What was busiest, against its threshold, where the rate was flat."""
+    if case.phase.values:
+        return of_tool(case)
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
     devices, threads = dict(busy_devices(case)), [share for c in case.phase.clients if (share := busy(case, c)) is not None]
     if seconds < case.thresholds["seconds"] or not devices or not threads:
@@ -50,6 +68,18 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.PASS, f"{busy_parts[:1].upper()}{busy_parts[1:]}.", observed=observed)
     statement = f"No visible limit ({busy_parts}), and a constant rate: an unobserved resource limits it."
     return found(RULE, case, State.FAIL, statement, observed=observed, evidence=tuple(devices))
+
+
+def of_tool(case: TrialCase) -> Finding:
+    """What an external tool did for most of its time."""
+    most = time_limit.of_phase(case.phase, case.observations)
+    if most is None or most.at_server or not most.is_certain or most.cause not in UNEXPLAINED:
+        share = 0.0 if most is None else most.share
+        statement = "CPUs, devices or another end explain the time of the tool, or nothing had most of it."
+        return found(RULE, case, State.PASS, statement, observed={"share": share})
+    why = UNEXPLAINED[most.cause]
+    statement = f"No CPU and no device was the limit: {why} ({measures.percent(most.share)})."
+    return found(RULE, case, State.FAIL, statement, observed={"share": most.share}, evidence=("thread_states",))
 
 
 def busy_devices(case: TrialCase) -> Iterator[tuple[str, float]]:

@@ -4,6 +4,7 @@ The rule reads `iodepth` and `numjobs` in the arguments of fio, and rate and mea
 mean number of operations in flight (Little's law). Below `reached_share` of the depth the figure is one of another depth.
 A synchronous engine keeps one operation in flight. So does libaio for buffered files: io_submit(2) waits for each operation,
 and fio counts that wait into the latency of all that it submits. This is seen in the arguments alone.
+Threads of any tool that share fewer connections keep fewer requests in flight than there are threads. Looks at threads show it.
 Jobs with a rate or think time, and tools without a stated depth, are n/a. L07 judges the lab's own engines.
 """
 
@@ -15,6 +16,8 @@ from pathlib import PurePath
 
 from assay import measures
 from assay.catalogue import Rule, TrialCase
+from assay.evidence import time_ladder, time_limit
+from assay.evidence.time_limit import Cause, TimeLimit
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found, knob
 
@@ -29,8 +32,8 @@ PACED = re.compile(r"(?:--)?(?:rate|rate_iops|thinktime)[= ]")
 def applies(case: TrialCase) -> str | None:
     """Loads of fio whose arguments state a depth, without a pace."""
     words = arguments(case)
-    if stated(words) is None:
-        return "no queue depth in the arguments of the tool"
+    if stated(words) is None and not asks_another(case):
+        return "no queue depth in the arguments of the tool, and no threads that ask another end"
     return "a paced load: idle by design" if PACED.search(words) else None
 
 
@@ -55,6 +58,8 @@ def stated(words: str) -> int | None:
 def check(case: TrialCase) -> Finding:
     """Compare rate times latency with the stated depth."""
     depth = stated(arguments(case))
+    if depth is None and asks_another(case):
+        return of_pool(case, time_limit.of_phase(case.phase, case.observations))
     kept = list(in_flight(case))
     if depth is not None and LIBAIO.search(arguments(case)) and not DIRECT.search(arguments(case)):
         return buffered(case, depth)
@@ -74,6 +79,31 @@ def check(case: TrialCase) -> Finding:
         threshold={"reached_share": limit},
         relabel="a figure of another queue depth",
         detail=f"{mean:.3g} of {depth} in flight",
+    )
+
+
+def asks_another(case: TrialCase) -> bool:
+    """Whether threads of an external command waited for another end for most of the time."""
+    looks = time_ladder.of_phase(case.phase, case.observations) if case.phase.values else None
+    return looks is not None and looks.share(*time_limit.PEER) > time_limit.MOST
+
+
+def of_pool(case: TrialCase, shared: TimeLimit | None) -> Finding:
+    """The finding of a pool of connections: whether it is smaller than what asks it."""
+    looks = time_ladder.of_phase(case.phase, case.observations)
+    if looks is None or not looks.threads(*time_limit.PEER):
+        return found(RULE, case, State.UNVERIFIED, "How many threads had a request in flight is unknown.")
+    if shared is None or shared.cause is not Cause.POOL:
+        return found(RULE, case, State.PASS, "No threads wait for a connection of other threads.")
+    kept, workers = shared.count or 0.0, shared.among or 0.0
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{kept:.2g} of {workers:.2g} working threads have a request in flight; the rest waits for a connection or a lock.",
+        observed={"in_flight": kept, "depth": workers},
+        relabel="a figure of another queue depth",
+        detail=f"{kept:.2g} of {workers:.2g} in flight",
     )
 
 

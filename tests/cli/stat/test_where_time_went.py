@@ -57,7 +57,7 @@ PROGRAMS = {
     """,
     "a lock of threads": """
         lock = threading.Lock(); lock.acquire()
-        act = lambda: (section('lock', lambda: lock.acquire(timeout=0.04)), section('running', lambda: burn(0.02)))
+        act = lambda: (section('other_thread', lambda: lock.acquire(timeout=0.04)), section('running', lambda: burn(0.02)))
     """,
 }
 END = """

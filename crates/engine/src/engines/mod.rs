@@ -14,7 +14,7 @@ mod command;
 mod drill;
 mod ldap;
 mod metadata;
-mod net;
+pub mod net;
 mod null;
 mod tree;
 

@@ -1,5 +1,6 @@
 //! What all looks together have seen.
 
+use super::connections::Connections;
 use super::kind::Kind;
 use super::tree::{Seen, Tree};
 use serde_json::{Value, json};
@@ -7,14 +8,18 @@ use std::collections::BTreeMap;
 
 type Row = (String, Kind);
 
+/// How many looks make a block: the spread of the means of blocks tells how far looks depend on each other.
+const BLOCKS: [u64; 5] = [1, 4, 16, 64, 256];
+
 #[derive(Default)]
 pub struct Account {
     looks: u64,
     /// Looks that found a thread.
     alive: u64,
     rows: BTreeMap<Row, Sums>,
-    /// The share of each row at the last look.
-    last: BTreeMap<Row, f64>,
+    /// Looks at which a process was new.
+    fresh: u64,
+    connections: Connections,
 }
 
 /// Of one process name in one state.
@@ -22,21 +27,27 @@ pub struct Account {
 struct Sums {
     /// Threads, one for each look in which it was seen.
     threads: f64,
-    /// Its part of the tree's time, up to 1 for each look; the sum of squares, and of products with the look before.
+    /// Its part of the tree's time, up to 1 for each look.
     share: f64,
-    squares: f64,
-    lagged: f64,
+    /// Of each size of block the sum of the block that is not full, and the squares of the sums of the full ones.
+    open: [f64; BLOCKS.len()],
+    /// How often it began: at this look and not at the one before.
+    pieces: u64,
+    is_on: bool,
+    squares: [f64; BLOCKS.len()],
 }
 
 impl Account {
     /// Adds one look. The moment belongs, in equal parts, to the threads that do something or wait for a device; where there are
     /// none, to those whose wait says most.
+    /// A moment in which the other end of a connection may be waited for is one to ask the connections.
     pub fn add(&mut self, seen: &[Seen]) {
         self.looks += 1;
         if seen.is_empty() {
             return;
         }
         self.alive += 1;
+        self.fresh += u64::from(self.looks > 1 && seen.iter().any(|one| one.is_new));
         let least = seen
             .iter()
             .map(|one| one.kind.passive())
@@ -58,13 +69,15 @@ impl Account {
             self.rows.entry(row.clone()).or_default().threads += one.weight;
             *now.entry(row).or_default() += share;
         }
-        for (row, share) in &now {
-            let sums = self.rows.entry(row.clone()).or_default();
-            sums.share += share;
-            sums.squares += share * share;
-            sums.lagged += share * self.last.get(row).copied().unwrap_or_default();
+        for (row, sums) in &mut self.rows {
+            sums.add(now.get(row).copied().unwrap_or_default(), self.alive);
         }
-        self.last = now;
+        let asked = seen
+            .iter()
+            .any(|one| one.kind.passive() == least && one.kind.is_of_peer());
+        if asked {
+            self.connections.look(seen.iter().map(|one| one.pid));
+        }
     }
 
     pub fn told(&self, tree: &Tree) -> Value {
@@ -74,7 +87,7 @@ impl Account {
             .map(|((process, kind), sums)| {
                 json!({
                     "process": process, "kind": kind.name(), "threads": sums.threads,
-                    "share": sums.share, "squares": sums.squares, "lagged": sums.lagged,
+                    "share": sums.share, "squares": sums.squares, "pieces": sums.pieces,
                 })
             })
             .collect();
@@ -90,8 +103,24 @@ impl Account {
             .collect();
         json!({
             "looks": self.looks, "alive": self.alive, "rows": rows, "times": times,
-            "denied": tree.denied(),
+            "denied": tree.denied(), "fresh": self.fresh, "blocks": BLOCKS, "connections": self.connections.told(),
         })
+    }
+}
+
+impl Sums {
+    /// Adds its share at a look of this number, the first one being 1.
+    fn add(&mut self, share: f64, look: u64) {
+        self.share += share;
+        self.pieces += u64::from(share > 0.0 && !self.is_on);
+        self.is_on = share > 0.0;
+        for (at, size) in BLOCKS.iter().enumerate() {
+            self.open[at] += share;
+            if look.is_multiple_of(*size) {
+                self.squares[at] += self.open[at] * self.open[at];
+                self.open[at] = 0.0;
+            }
+        }
     }
 }
 
@@ -102,9 +131,24 @@ mod tests {
     fn seen(process: &str, kind: Kind) -> Seen {
         Seen {
             process: process.to_owned(),
+            pid: 0,
             kind,
             weight: 1.0,
+            is_new: false,
         }
+    }
+
+    #[test]
+    fn blocks_are_full_after_their_number_of_looks() {
+        let mut sums = Sums::default();
+        for look in 1..=10 {
+            sums.add(if look <= 4 || look == 7 { 1.0 } else { 0.0 }, look);
+        }
+        assert_eq!(
+            (sums.share, sums.squares),
+            (5.0, [5.0, 17.0, 0.0, 0.0, 0.0])
+        );
+        assert_eq!(sums.pieces, 2);
     }
 
     fn shares(account: &Account) -> Vec<(String, &'static str, f64)> {

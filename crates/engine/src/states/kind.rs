@@ -22,7 +22,10 @@ pub enum Kind {
     WriteSocket,
     Connect,
     Sleep,
+    /// A mutex, a lock of a file, a semaphore of System V: another thread has it.
     Lock,
+    /// A condition variable or a semaphore in memory: another thread will wake this one.
+    OtherThread,
     Events,
     ReadPipe,
     WritePipe,
@@ -30,6 +33,8 @@ pub enum Kind {
     Child,
     Stopped,
     Other,
+    /// A thread that has not been woken for a long time: of a pool with nothing to do.
+    Idle,
 }
 
 impl Kind {
@@ -50,6 +55,7 @@ impl Kind {
             Self::Connect => "connect",
             Self::Sleep => "sleep",
             Self::Lock => "lock",
+            Self::OtherThread => "other_thread",
             Self::Events => "events",
             Self::ReadPipe => "read_pipe",
             Self::WritePipe => "write_pipe",
@@ -57,6 +63,7 @@ impl Kind {
             Self::Child => "child",
             Self::Stopped => "stopped",
             Self::Other => "other",
+            Self::Idle => "idle",
         }
     }
 
@@ -79,10 +86,20 @@ impl Kind {
             Self::Sleep => 3,
             Self::Lock => 4,
             Self::Events => 5,
-            Self::ReadPipe | Self::WritePipe | Self::Terminal => 6,
-            Self::Stopped | Self::Other => 7,
-            Self::Child => 8,
+            Self::OtherThread => 6,
+            Self::ReadPipe | Self::WritePipe | Self::Terminal => 7,
+            Self::Stopped | Self::Other => 8,
+            Self::Child => 9,
+            Self::Idle => 10,
         }
+    }
+
+    /// Whether the other end of a connection may be what is waited for.
+    pub fn is_of_peer(self) -> bool {
+        matches!(
+            self,
+            Self::WriteSocket | Self::ReadSocket | Self::Connect | Self::Events
+        )
     }
 }
 
@@ -138,7 +155,6 @@ const OTHERS: &[(Kind, &[i64])] = &[
     (
         Kind::Lock,
         &[
-            libc::SYS_futex,
             libc::SYS_flock,
             libc::SYS_fcntl,
             libc::SYS_semtimedop,
@@ -166,10 +182,13 @@ const OTHERS: &[(Kind, &[i64])] = &[
             libc::SYS_nanosleep,
             libc::SYS_clock_nanosleep,
             libc::SYS_rt_sigtimedwait,
-            libc::SYS_rt_sigsuspend,
         ],
     ),
-    (Kind::Child, &[libc::SYS_wait4, libc::SYS_waitid]),
+    // A shell that waits for all its children waits for their signal.
+    (
+        Kind::Child,
+        &[libc::SYS_wait4, libc::SYS_waitid, libc::SYS_rt_sigsuspend],
+    ),
     (
         Kind::Metadata,
         &[
@@ -235,6 +254,14 @@ const OLD: &[(Kind, &[i64])] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLD: &[(Kind, &[i64])] = &[];
 
+/// `FUTEX_CMD_MASK` and commands of linux/futex.h.
+const FUTEX_COMMAND: u64 = 0x7f;
+const FUTEX_WAIT: u64 = 0;
+const FUTEX_LOCK_PI: u64 = 6;
+const FUTEX_LOCK_PI2: u64 = 13;
+/// A mutex of the C library that somebody has, and somebody waits for.
+const TAKEN: u64 = 2;
+
 /// What a thread does, from its `syscall` file: `running`, or the number of its call with arguments in hexadecimal digits, or -1.
 /// `state` and `waits_in` are asked only where they tell more: the letter of its state, the kernel function that it sleeps in.
 pub fn of(
@@ -256,7 +283,9 @@ pub fn of(
             _ => Some(Kind::PageFault),
         };
     }
-    let kind = if READS.contains(&number) {
+    let kind = if number == libc::SYS_futex {
+        of_futex(words)
+    } else if READS.contains(&number) {
         of_descriptor(Way::Read, words.next(), process)
     } else if WRITES.contains(&number) {
         of_descriptor(Way::Write, words.next(), process)
@@ -274,9 +303,27 @@ pub fn of(
     )
 }
 
+/// What a futex is: the C library waits for a mutex with the value 2, that it is taken and waited for; what inherits a priority
+/// is one, too. Condition variables and semaphores wait with other values.
+fn of_futex<'a>(mut words: impl Iterator<Item = &'a str>) -> Kind {
+    let mut next = || words.next().and_then(hexadecimal);
+    let (_, operation, value) = (next(), next(), next());
+    match operation.map(|word| word & FUTEX_COMMAND) {
+        Some(FUTEX_LOCK_PI | FUTEX_LOCK_PI2) => Kind::Lock,
+        Some(FUTEX_WAIT) if value.map(|word| word & u64::from(u32::MAX)) == Some(TAKEN) => {
+            Kind::Lock
+        }
+        _ => Kind::OtherThread,
+    }
+}
+
+fn hexadecimal(word: &str) -> Option<u64> {
+    u64::from_str_radix(word.trim_start_matches("0x"), 16).ok()
+}
+
 /// What a wait with a file descriptor is for.
 fn of_descriptor(way: Way, word: Option<&str>, process: &Path) -> Kind {
-    let number = word.and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+    let number = word.and_then(hexadecimal);
     let link = number
         .and_then(|number| std::fs::read_link(process.join("fd").join(number.to_string())).ok());
     let name = link
@@ -317,7 +364,15 @@ mod tests {
             Some(Kind::Flush)
         );
         assert_eq!(
-            kind(&format!("{} 0x7fff 0x80", libc::SYS_futex)),
+            kind(&format!("{} 0x7fff 0x80 0x2", libc::SYS_futex)),
+            Some(Kind::Lock)
+        );
+        assert_eq!(
+            kind(&format!("{} 0x7fff 0x189 0x0", libc::SYS_futex)),
+            Some(Kind::OtherThread)
+        );
+        assert_eq!(
+            kind(&format!("{} 0x7fff 0x86 0x0", libc::SYS_futex)),
             Some(Kind::Lock)
         );
         assert_eq!(kind("-1 0x7ffe 0x7f12"), Some(Kind::PageFault));

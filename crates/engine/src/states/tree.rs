@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Of more threads so many are asked at a look, others at the next.
 const MOST: usize = 512;
@@ -12,13 +13,19 @@ const MOST: usize = 512;
 const MOST_HELD: usize = 256;
 /// A thread that was not found running has its times counted at each look of this number.
 const COUNTED_EVERY: u64 = 16;
+/// A thread that waits for another one, and was not woken for so long, or not so often, has nothing to do.
+const IDLE: Duration = Duration::from_secs(1);
+const LEAST_TURNS: u64 = 3;
 
 /// A thread at one moment.
 pub struct Seen {
     pub process: String,
+    pub pid: u32,
     pub kind: Kind,
     /// How many threads it stands for.
     pub weight: f64,
+    /// Whether its process was not there at the look before.
+    pub is_new: bool,
 }
 
 pub struct Tree {
@@ -44,6 +51,7 @@ struct Process {
     comm: Held,
     threads: Vec<u32>,
     count: u64,
+    began: u64,
     look: u64,
 }
 
@@ -54,6 +62,10 @@ struct Thread {
     schedstat: Held,
     /// At the last look.
     times: Times,
+    /// How often it had run when it was counted last, how many looks found that changed, and when the last one did.
+    turns: u64,
+    woken: u64,
+    woken_at: Instant,
     look: u64,
 }
 
@@ -97,12 +109,18 @@ impl Tree {
         let every = names.len().div_ceil(MOST).max(1);
         let first = self.looks as usize % every;
         for (pid, tid, name) in names.into_iter().skip(first).step_by(every) {
-            if let Some(kind) = self.kind_of(pid, tid) {
+            if let Some(mut kind) = self.kind_of(pid, tid) {
                 self.count_times(tid, &name, kind);
+                if kind == Kind::OtherThread && self.is_idle(tid) {
+                    kind = Kind::Idle;
+                }
+                let began = self.processes.get(&pid).map(|process| process.began);
                 found.push(Seen {
                     process: name,
+                    pid,
                     kind,
                     weight: every as f64,
+                    is_new: began == Some(self.looks),
                 });
             }
         }
@@ -114,10 +132,11 @@ impl Tree {
 
     /// The name of a process and its threads; none where it is gone.
     fn threads_of(&mut self, pid: u32) -> Option<(String, Vec<u32>)> {
+        let looks = self.looks;
         let process = self
             .processes
             .entry(pid)
-            .or_insert_with(|| Process::open(pid));
+            .or_insert_with(|| Process::open(pid, looks));
         process.look = self.looks;
         let count = std::fs::metadata(&process.tasks).ok()?.nlink();
         if process.count != count {
@@ -162,7 +181,8 @@ impl Tree {
 
     /// Adds what a thread has run and waited since it was counted last: where it runs now, and from time to time.
     fn count_times(&mut self, tid: u32, name: &str, kind: Kind) {
-        let due = kind == Kind::Running || self.looks.is_multiple_of(COUNTED_EVERY);
+        let often = matches!(kind, Kind::Running | Kind::OtherThread);
+        let due = often || self.looks.is_multiple_of(COUNTED_EVERY);
         let Some(thread) = self.threads.get_mut(&tid).filter(|_| due) else {
             return;
         };
@@ -177,11 +197,23 @@ impl Tree {
         sum.run_ns += run_ns.saturating_sub(thread.times.run_ns);
         sum.ready_ns += ready_ns.saturating_sub(thread.times.ready_ns);
         thread.times = Times { run_ns, ready_ns };
+        let turns = words.next().unwrap_or_default();
+        if turns != thread.turns {
+            thread.turns = turns;
+            thread.woken += 1;
+            thread.woken_at = Instant::now();
+        }
+    }
+
+    /// Whether a thread, as counted now, has not run for long.
+    fn is_idle(&self, tid: u32) -> bool {
+        let thread = self.threads.get(&tid);
+        thread.is_some_and(|thread| thread.woken < LEAST_TURNS || thread.woken_at.elapsed() >= IDLE)
     }
 }
 
 impl Process {
-    fn open(pid: u32) -> Self {
+    fn open(pid: u32, look: u64) -> Self {
         let path = PathBuf::from(format!("/proc/{pid}"));
         Self {
             tasks: path.join("task"),
@@ -189,7 +221,8 @@ impl Process {
             path,
             threads: Vec::new(),
             count: 0,
-            look: 0,
+            began: look,
+            look,
         }
     }
 }
@@ -204,6 +237,9 @@ impl Thread {
             schedstat: open("schedstat"),
             path,
             times: Times::default(),
+            turns: 0,
+            woken: 0,
+            woken_at: Instant::now(),
             look: 0,
         }
     }

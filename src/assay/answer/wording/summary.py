@@ -15,7 +15,7 @@ from assay.answer.doubts import Reason, Required
 from assay.answer.headlines import Line
 from assay.answer.remarks import Remarked
 from assay.answer.scales import show, show_range, show_truth
-from assay.answer.wording import comparison, effects, essence, labels, layers, ranking, scaling, trust
+from assay.answer.wording import comparison, effects, essence, labels, layers, ranking, scaling, time_spent, trust
 from assay.records import (
     Comparison,
     Conclusion,
@@ -55,6 +55,7 @@ def following(answer: Answer) -> tuple[str, ...]:
         *(ranking.sentence(experiment, each) for one in answer.leads for each in ordered(one)),
         *(cost(experiment, one) for one in answer.costs),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in efficiencies(experiment, one)),
+        *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in reasons(experiment, one)),
         *besides(answer),
         *(layers.statement(experiment, one) for one in answer.layers),
         *(required(experiment, one) for one in answer.requirements),
@@ -72,6 +73,15 @@ def cost(experiment: Experiment, one: Cost) -> str:
     places = zip(one.levels, one.estimates, strict=True)
     found = (f"{show(each.value, each.unit)} at {comparison.level_of(experiment, one.factor, level)}" for level, each in places)
     return f"more costs: {named(one.measure)}: {', '.join(found)} [{one.state.value}]"
+
+
+def reasons(experiment: Experiment, lead: Lead) -> Iterator[str]:
+    """Say which part of the time differs most, of each comparison of the opening that has one."""
+    for line_of_arms in lead.lines:
+        for one in line_of_arms.comparisons:
+            if (text := time_spent.difference(comparison.candidate_of(experiment, one), one.time)) is not None:
+                where = line(experiment, line_of_arms).where
+                yield " ".join(filter(None, (text, where)))
 
 
 def besides(answer: Answer) -> Iterator[str]:

@@ -11,7 +11,7 @@ from assay.answer.wording import labels, time_spent
 from assay.cli.stat.described import described, dirty_bytes, nothing, operation_of
 from assay.cli.stat.execution import JudgedExecution
 from assay.cli.stat.shown import networks
-from assay.evidence import rungs, time_ladder
+from assay.evidence import rungs, time_ladder, time_limit
 from assay.records import Direction, Verdict
 from assay.terminal import output
 
@@ -109,11 +109,13 @@ def spent(execution: JudgedExecution) -> dict[str, Any]:
     """What threads did, of the command and of its server; null where too few looks were taken."""
     (phase,), seen = execution.external.run.phases, execution.external.observations
     load, server = (time_ladder.of_phase(phase, seen, name) for name in (time_ladder.LOAD, time_ladder.SERVER))
+    limit = time_limit.of_phase(phase, seen)
     return {
         "load": load and plainly.to_plain(load),
         "server": server and plainly.to_plain(server),
         "devices_busy": dict(time_ladder.busy(phase, seen)),
-        "limit": load and time_spent.limit(load, server),
+        "limit": limit and time_spent.limit(limit),
+        "cause": limit and limit.cause,
     }
 
 

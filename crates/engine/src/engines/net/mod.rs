@@ -21,7 +21,7 @@ mod dial;
 mod flow;
 mod hall;
 mod hello;
-mod kernel;
+pub mod kernel;
 mod many;
 mod sequence;
 mod server;
