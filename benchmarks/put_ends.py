@@ -1,16 +1,20 @@
 """When a put ends by the lab's word, and when the server had its last byte, by a ruler beside: clients in user space, 12.5 MB/s.
 
-Two files of 32 MiB go to a server behind an emulated path of 100 Mbit/s and 1 ms each way, through a mount or by the client's own
-program. A program apart looks every 2 ms at the size and the blocks of each file in the server's own directory. The content is
-complete at the first look at which every file has all its bytes. "T of the clients" ends where the slowest client had nothing
-left; T, which `put.synced_bytes_per_s` divides by, also has the flush of the server. Both are held against the ruler, from the
-start of the first program on.
+Two files of 32 MiB go to a server behind an emulated path of 100 Mbit/s and 1 ms each way, through a mount or by the client's
+own program. A program apart looks every 2 ms at the size, the blocks and the dirty pages (cachestat) of each file in the
+server's own directory. The content is complete at the first look at which every file has all its bytes, and stored at the
+first one after it at which none has a page that is dirty or being written. "T of the clients" ends where the slowest client
+had nothing left, and is held against the first; T, which `put.synced_bytes_per_s` divides by, also has the flush of the
+server, and is held against the later one. T leaves out what the lab's own last look takes between the last operation and that
+flush, some 0.1 s where no client was still sending; the ruler does not. All are counted from the start of the first program
+on.
 
     python benchmarks/put_ends.py [NAME...]
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -20,6 +24,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from assay.audit import judge
 from assay.measures import whole_window
@@ -30,6 +35,9 @@ FILES, SIZE = 2, 32 * (1 << 20)
 LOOK_S, SEARCH_S = 0.002, 0.05
 SCRATCH = ".assay-*"
 HIDDEN = (".glusterfs",)
+COMPLETE, STORED = "complete", "stored"
+LIBC, CACHESTAT = ctypes.CDLL(None, use_errno=True), 451
+"""The number of the call is the same on every architecture."""
 EXPERIMENT = """
 title = "The end of a put"
 question = "When does the server have every byte?"
@@ -74,7 +82,7 @@ CASES: Mapping[str, Case] = {
     "sftp_openssh by sshfs": Case(kind="sftp_openssh", needs=("sshd", "sshfs")),
     "sftp_openssh by scp": Case(kind="sftp_openssh", knobs=SCP, needs=("sshd", "scp")),
     "s3_versitygw by rclone": Case(kind="s3_versitygw", needs=("versitygw", "rclone")),
-    "nfs_ganesha by libnfs": Case(kind="nfs_ganesha", needs=("ganesha.nfsd", "rpcbind")),
+    "nfs_ganesha by libnfs": Case(kind="nfs_ganesha", needs=("ganesha.nfsd", "rpcbind", "assay-nfs")),
     "gluster, one copy": Case(kind="gluster", knobs="bricks = 1\ncopies = 1", needs=("glusterd", "glusterfs")),
     "gluster, three copies": Case(kind="gluster", needs=("glusterd", "glusterfs"), copies=3),
 }
@@ -89,6 +97,7 @@ class Ends:
     complete_s: float | None
     look_s: float
     """The look before was so much earlier."""
+    stored_s: float | None
     rate: float
     state: str
 
@@ -105,7 +114,7 @@ def measure(names: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
 def there(program: str) -> bool:
     """Whether a program is on the PATH, or where `make` leaves it."""
     own = Path(__file__).parents[1] / ".build"
-    path = f"{os.environ['PATH']}:/usr/local/sbin:/usr/sbin:/sbin:{own}/servers:{own}/sshd/usr/sbin"
+    path = f"{os.environ['PATH']}:/usr/local/sbin:/usr/sbin:/sbin:{own}/servers:{own}/sshd/usr/sbin:{own.parent}/src/assay/bin"
     return shutil.which(program, path=path) is not None
 
 
@@ -113,11 +122,15 @@ def told(ends: Ends, copies: int) -> str:
     """One row of the table."""
     if ends.complete_s is None:
         return f"T {ends.whole_s:.3f} s; the ruler saw no end"
-    off = [f"{seconds:.3f} s ({seconds / ends.complete_s - 1:+.1%})" for seconds in (ends.clients_s, ends.whole_s)]
+    stored_s = ends.stored_s or ends.complete_s
+    clients, whole = (
+        f"{found:.3f} s ({found / seen - 1:+.1%})"
+        for found, seen in ((ends.clients_s, ends.complete_s), (ends.whole_s, stored_s))
+    )
     path_s = FILES * SIZE * copies / 12.5e6
     return (
-        f"complete after {ends.complete_s:.3f} s (looked {ends.look_s * 1e3:.0f} ms before; {path_s:.2f} s by the path alone);"
-        f" T of the clients {off[0]}; T {off[1]},"
+        f"complete after {ends.complete_s:.3f} s (looked {ends.look_s * 1e3:.0f} ms before; {path_s:.2f} s by the path alone),"
+        f" stored after {stored_s:.3f} s; T of the clients {clients}; T {whole},"
         f" {ends.rate / 1e6:.2f} MB/s {ends.state}"
     )
 
@@ -141,7 +154,7 @@ def of(case: Case) -> Ends:
             check=False,
         )
         ruler.terminate()
-        said = [tuple(map(int, line.split())) for line in ruler.communicate()[0].splitlines()]
+        said = [Moment(*line.split()) for line in ruler.communicate()[0].splitlines()]
         if done.returncode:
             raise SystemExit(done.stdout + done.stderr)
         (plan,) = Path(folder, "lab").glob("*/plan.json")
@@ -153,46 +166,76 @@ def of(case: Case) -> Ends:
     assert phase.drain_ns is not None, phase
     from_ns = judged.run.hosts[0].t0_mono_ns + window.from_ns
     # an attempt that noise spoiled had files of its own: what became complete within this one counts
-    within = [one for one in said if from_ns <= one[0] <= from_ns + window.seconds * 1e9 + phase.drain_ns + 1e10]
+    until_ns = from_ns + window.seconds * 1e9 + phase.drain_ns + 1e10
+    within = [one for one in said if from_ns <= int(one.at_ns) <= until_ns]
+    complete = next((one for one in reversed(within) if one.what == COMPLETE), None)
+    stored = next((one for one in within if complete and one.what == STORED and int(one.at_ns) >= int(complete.at_ns)), None)
     clients_ns = max((one.clients_drain_ns or 0 for one in phase.hosts), default=0)
     (verdict,) = judged.verdicts.values()
     return Ends(
         clients_s=window.seconds + clients_ns / 1e9,
         whole_s=window.seconds + phase.drain_ns / 1e9,
-        complete_s=(within[-1][0] - from_ns) / 1e9 if within else None,
-        look_s=within[-1][1] / 1e9 if within else 0.0,
+        complete_s=(int(complete.at_ns) - from_ns) / 1e9 if complete else None,
+        look_s=int(complete.gap_ns) / 1e9 if complete else 0.0,
+        stored_s=(int(stored.at_ns) - from_ns) / 1e9 if stored else None,
         rate=verdict.value or 0.0,
         state=str(verdict.state),
     )
 
 
-def look(roots: Sequence[Path], wanted: int, size: int) -> bool:
-    """Whether so many files of this size are below these directories with all their blocks."""
-    found = 0
+class Moment(NamedTuple):
+    """What the ruler saw, when (ns of the monotonic clock), and how long after its last look."""
+
+    what: str
+    at_ns: str
+    gap_ns: str
+
+
+def look(roots: Sequence[Path], size: int) -> list[str]:
+    """The files of this size below these directories that have all their blocks."""
+    found = list[str]()
     for root in roots:
         for directory, names, files in os.walk(root):
             names[:] = [name for name in names if name not in HIDDEN]
-            for name in files:
+            for path in (os.path.join(directory, name) for name in files):
                 try:
-                    one = os.lstat(os.path.join(directory, name))
+                    one = os.lstat(path)
                 except FileNotFoundError:
                     continue
-                found += one.st_size == size and one.st_blocks * 512 >= size
-    return found >= wanted
+                if one.st_size == size and one.st_blocks * 512 >= size:
+                    found.append(path)
+    return found
+
+
+def is_stored(path: str) -> bool:
+    """Whether no page of a file is dirty or being written (cachestat(2))."""
+    whole, pages = (ctypes.c_uint64 * 2)(0, 0), (ctypes.c_uint64 * 5)()
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        return LIBC.syscall(CACHESTAT, file, whole, pages, 0) == 0 and pages[1] + pages[2] == 0
+    finally:
+        os.close(file)
 
 
 def rule(folder: Path, wanted: int, size: int) -> None:
-    """Print the moments (ns of the monotonic clock) at which the content became complete, until this is ended."""
+    """Print the moments at which the content became complete, and stored, until this is ended."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))  # a look that waits for a CPU is late
-    was, roots, searched, last_ns = False, list[Path](), 0.0, 0
+    was, roots, searched, last_ns = "", list[Path](), 0.0, 0
     while True:
         now = time.monotonic()
         if now > searched + SEARCH_S:
             roots, searched = data_of(folder), now
-        at_ns, complete = time.monotonic_ns(), look(roots, wanted, size)
-        if complete and not was:
-            print(at_ns, at_ns - last_ns, flush=True)
-        was, last_ns = complete, at_ns
+        at_ns, whole = time.monotonic_ns(), look(roots, size)
+        state = "" if len(whole) < wanted else STORED if all(map(is_stored, whole)) else COMPLETE
+        if state != was and not (was == STORED and state == COMPLETE):
+            for what in (COMPLETE, STORED) if state == STORED and was == "" else (state,):
+                if what:
+                    print(what, at_ns, at_ns - last_ns, flush=True)
+            was = state
+        last_ns = at_ns
         time.sleep(LOOK_S)
 
 

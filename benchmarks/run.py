@@ -39,6 +39,7 @@ BENCHMARKS = (
     "time_left",
     "serve_cost",
     "put_ends",
+    "server_accounts",
     "noise_matrix",
 )
 RESULTS = Path(__file__).parent / "RESULTS.md"

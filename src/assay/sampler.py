@@ -42,21 +42,22 @@ class Seen:
 def roll_call(host: Host, observers: Iterable[Observer]) -> tuple[tuple[Observer, ...], dict[str, str]]:
     """The observers that can look at this host, and for each piece of evidence that nobody gives the reason.
 
-    What observers of other systems could give on those is not missing on Linux.
+    What observers of other systems could give on those is not missing on Linux. A host that is far is asked in one exchange.
     """
     present: list[Observer] = []
     missing: dict[str, str] = {}
-    system = system_of(host)
+    system, look = system_of(host), host.look("roll call")
     for observer in observers:
         if observer.systems and system not in observer.systems:
             if LINUX in observer.systems:
                 missing |= dict.fromkeys(observer.gives, f"{system} does not report it")
             continue
-        reason = observer.available(host)
+        reason = observer.available(look.host)
         if reason is None:
             present.append(observer)
         else:
             missing |= dict.fromkeys(observer.gives, reason)
+    look.end()
     given = {key for observer in present for key in observer.gives}
     return tuple(present), {key: reason for key, reason in missing.items() if key not in given}
 
@@ -255,7 +256,7 @@ class Sampler:
             self._look_together([one for one in observers if not one.alone], edge)
             for observer in observers:
                 if observer.alone:
-                    self._look(observer, edge)
+                    self._look_together([observer], edge)
 
     def _look_together(self, observers: Sequence[Observer], edge: Edge) -> None:
         """On a host that is far the observers share a look: what they read is then asked in one exchange."""

@@ -121,6 +121,15 @@ def test_a_command_that_takes_too_long_is_ended_with_its_group(host, tmp_path):
         host.run(["sh", "-c", "exec >&- 2>&-; sleep 600"], timeout_s=0.2)
 
 
+def test_what_an_agent_starts_ends_at_the_signals_that_the_agent_waits_for(host):
+    """A server that a command leaves behind is ended by SIGTERM, as on this machine: a blocked signal is inherited."""
+    mask = host.run(["grep", "SigBlk", "/proc/self/status"]).stdout.split()[1]
+    assert int(mask, 16) == 0
+    process = host.spawn(["sleep", "60"])
+    host.run(["kill", "-TERM", str(process.pid)])
+    assert process.wait(PATIENCE_S) == -signal.SIGTERM
+
+
 def test_a_server_that_a_command_leaves_behind_stays(host, tmp_path):
     left = int(host.run(["sh", "-c", "sleep 600 > /dev/null 2>&1 & echo $!"]).stdout)
     assert host.run(["true"]).status == 0

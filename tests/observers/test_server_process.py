@@ -203,6 +203,9 @@ def test_a_group_counts_where_it_is_the_servers_own():
     texts, members = last
     ended = {key: text.replace(") S", ") Z") for key, text in accounts(11, parent=10).items()}
     assert grouped(first, (texts, members), beside=ended) == 7000, "the kernel names the root group for one that has ended"
+    gone = {"/proc/11/cgroup": "2:cpuacct:/\n", "/proc/11/stat": {"error": "No such file or directory"}}
+    beside = {**accounts(11, parent=10), **gone}
+    assert grouped(first, (texts, members), beside=beside) == 7000, "or had ended by the time at which its state was read"
 
 
 KINDS = {

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 from assay import catalogue
-from assay.catalogue import Order, Pace
+from assay.catalogue import Order
 from assay.experiment import design, spread
 from assay.experiment.named_hosts import LOCAL as LOCAL_HOST
 from assay.experiment.plan import LEAST_PRECISE, History, Standing, combinations
+from assay.experiment.target_pace import changed, layers_of, pace
 from assay.records import (
     Change,
     DesignKind,
@@ -23,17 +23,12 @@ from assay.records import (
     Pairs,
     Plan,
     Precision,
-    TargetSpec,
     Trial,
     Value,
-    WorkloadSpec,
 )
 from assay.statistics import effects, intervals, significance
 from assay.statistics.significance import LEVEL, POWER, Design, noncentrality
 
-LOCAL = Pace(read_bytes_per_s=1e9, write_bytes_per_s=500e6, read_ops_per_s=10e3, write_ops_per_s=5e3, cpus=os.cpu_count() or 1)
-"""A local solid-state disk: where it is slower, the first trials tell."""
-RATES = tuple(field.name for field in fields(Pace) if field.name != "cpus")
 ANYWHERE = Endpoint(kind=EndpointKind.DIRECTORY, address="/")
 TRIAL_S, PHASE_S, AROUND_S = 0.7, 0.5, 1.5
 """What the lab itself takes: facts, engines and audit of a trial; quiet, idle baseline, arming and drain of a phase; start
@@ -44,6 +39,8 @@ Connecting to 30 took 4.7 s. A trial of five phases took 17 s with one host and 
 without far hosts took four times its guess."""
 MOST_NEEDED = 1000
 """Blocks beyond which a plan does not say how many it would take."""
+MOUNT_S = 0.2
+"""What each client's mount of a server takes, with its undoing."""
 REPEATED = 1.2
 """Runs that noise spoils are repeated; the repeats take at most half as long as the first runs."""
 UNKNOWN_CVS = (0.01, 0.03, 0.10)
@@ -142,14 +139,14 @@ def _block_ns(experiment: Experiment, history: History) -> int:
 
 
 def trial_s(experiment: Experiment, levels: Mapping[str, Value]) -> float:
-    """Guess how long an undisturbed trial takes: its target, the work of its workloads, and what is around each phase."""
+    """Guess how long an undisturbed trial takes: targets, mounts, the work of its workloads, what is around each phase."""
     first = experiment.first_target
     wanted = levels.get("target", first.name if first else None)
-    spec = next((one for one in experiment.targets if one.name == wanted), None)
-    knobs = {} if spec is None else changed(spec, levels)
-    pace = LOCAL if spec is None else _throttled(knobs)
-    total = TRIAL_S + (catalogue.find("targets", spec.kind).seconds(knobs)[1] if spec is not None else 0.0)
+    layers = layers_of(experiment, next((one for one in experiment.targets if one.name == wanted), None), levels)
+    fast = pace(experiment, layers, levels)
+    total = TRIAL_S + sum(one.plug.seconds(one.knobs)[1] for one in layers)
     attending: set[str] = set()
+    mounts = 0
     for workload in experiment.workloads:
         if levels.get("workload", workload.name) != workload.name:
             continue
@@ -159,9 +156,11 @@ def trial_s(experiment: Experiment, levels: Mapping[str, Value]) -> float:
         hosts = experiment.load_hosts(workload, levels)
         far = {name for name in hosts if name != LOCAL_HOST}
         attending |= far
+        mounts = max(mounts, experiment.clients(workload, levels))
         phase_s = PHASE_S + ARM_S * len(far)
-        total += phase_s * len(plug.phases(order)) + plug.seconds(own, replace(pace, cpus=pace.cpus * len(hosts)))
-    return total + ATTEND_S * len(attending)
+        total += phase_s * len(plug.phases(order)) + plug.seconds(own, replace(fast, cpus=fast.cpus * len(hosts)))
+    mounted = sum(one.plug.mounts_each(one.knobs) for one in layers[:1]) * mounts
+    return total + ATTEND_S * len(attending) + MOUNT_S * mounted
 
 
 def guesses_s(experiment: Experiment, trials: Collection[Trial]) -> dict[object, float]:
@@ -179,18 +178,6 @@ def around_s(experiment: Experiment) -> float:
     images = (catalogue.find("targets", one.kind).seconds(changed(one, first))[0] for one in experiment.used_targets())
     far = [name for name in spread.taking_part(experiment) if name != LOCAL_HOST]
     return AROUND_S + CONNECT_S * len(far) + sum(images)
-
-
-def changed(spec: TargetSpec | WorkloadSpec, levels: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the knobs of a part with those that these levels set."""
-    start = f"{spec.name}."
-    return {**spec.knobs, **{path.removeprefix(start): value for path, value in levels.items() if path.startswith(start)}}
-
-
-def _throttled(knobs: Mapping[str, Value]) -> Pace:
-    """Return the pace of a local disk under the limits of a target: a limited device serves one request after the other."""
-    limits = {name: float(limit) for name in RATES if isinstance(limit := knobs.get(f"limit.{name}"), int)}
-    return replace(LOCAL, **{name: min(limit, getattr(LOCAL, name)) for name, limit in limits.items()})
 
 
 def _contrasts(experiment: Experiment) -> int:

@@ -97,7 +97,7 @@ class Files:
         before, _, rest = answer.text.partition("\n")
         bits, _, rest = rest.partition("\n")
         *lists, rest = rest.split("\0\0", len(wishes.list))
-        texts, after = self._texts(wishes.read, rest)
+        texts, after = self._texts(wishes.read, rest.removeprefix("\0"))  # the end of the last name is no part of it
         for text in (before, after.strip()):
             self._learn(text, answer)
         return Found(

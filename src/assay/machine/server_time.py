@@ -70,7 +70,7 @@ def server_time(seen: Sequence[Snapshot]) -> ServerTime:
 
 def read(host: Host, running: Iterable[int]) -> Mapping[str, object]:
     """Return the texts that `server_time` needs of these processes and their control groups, beside their threads."""
-    own = texts(host.read, (f"/proc/{pid}/{name}" for pid in running for name in ("stat", "cgroup")))
+    own = texts(host.read, (f"/proc/{pid}/{name}" for pid in running for name in ("cgroup", "stat")))  # see `has_ended`
     files = {cgroups.account(text) for path, text in own.items() if path.endswith("/cgroup") and isinstance(text, str)}
     accounts = sorted(file for file in files if file)
     members = {file: list(in_group(host, file.rpartition("/")[0])) for file in accounts}
@@ -144,9 +144,9 @@ def own_groups(seen: Sequence[Snapshot]) -> list[dict[str, int]] | None:
 
 
 def has_ended(snapshot: Snapshot, pid: int) -> bool:
-    """Whether a process had ended and nobody had waited for it yet: the kernel names the root group for it."""
+    """Whether a process had ended when its state was read, which is after its group: that may be the root group then."""
     state = (text_of(snapshot, f"/proc/{pid}/stat") or "").rpartition(")")[2].split()[:1]
-    return state in (["Z"], ["X"])
+    return state in ([], ["Z"], ["X"])
 
 
 def below(file: str, other: str) -> bool:

@@ -394,7 +394,7 @@ def _renewed(attempt: Attempt, site: Site, load: PlacedWorkload, bench: Bench, j
 def _gather(attempt: Attempt, crew: Crew, load: PlacedWorkload, fleet: Fleet) -> Dialogue:
     """Wait for every client's hello. Raises TrialError where one does not come, or is no release build."""
     engine = load.stations[0].engine
-    known = clocks.compare({one.name: one.host for one in fleet.stations})
+    known = clocks.compare({one.name: one.host for one in fleet.stations}, times=1)  # for leases; starts compare again
     hosts = [station.name for station in load.everyone]
     rendezvous = Rendezvous(hosts=hosts, now_ns=time.monotonic_ns(), clocks=known)
     dialogue = Dialogue(crew=crew, rendezvous=rendezvous)

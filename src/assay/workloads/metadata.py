@@ -43,6 +43,8 @@ GUESS_S = dict.fromkeys(OPERATIONS, 3e-5) | {"mkdir": 1e-4, "rmdir": 1e-4}
 GUESS_LIST_S = {"list": 5e-7, "readdir": 5e-7, "readdir_plus": 3e-6}
 GUESS_REMOVE_S = {"file": 5e-5, "directory": 2e-4}
 """What the target takes to remove an object that no operation removed."""
+GUESS_EXCHANGES = {"create": 3, "mkdir": 2, "unlink": 2, "rmdir": 2, "rename": 2}
+"""Of a client in user space with its server, as sshfs makes them; one for each other operation."""
 REQUESTS_A_FLUSH = 3
 """A journal writes its header, the metadata and its end."""
 
@@ -263,7 +265,7 @@ def space(knobs: Mapping[str, Value]) -> int:
 
 
 def seconds(knobs: Mapping[str, Value], pace: Pace) -> float:
-    """Estimate: lists grow with the objects present, the rest with their number; flushes and data meet the target."""
+    """Estimate: lists grow with the objects present, the rest with their number; flushes, data and servers are waited for."""
     values, done = resolved(KNOBS, knobs), operation_sequence(knobs)
     count, every, workers, spread = (integer(values, name) for name in ("count", "list_every", "workers", "spread"))
     clients = cast("int", knobs.get("clients", 1))
@@ -279,7 +281,9 @@ def seconds(knobs: Mapping[str, Value], pace: Pace) -> float:
     stable = ("fsync" in done) * objects * REQUESTS_A_FLUSH / pace.write_ops_per_s
     data = objects * integer(values, "file_bytes") / pace.write_bytes_per_s
     paced = least_s(values, objects, workers * clients) * len(measured_steps(done))
-    return work / min(pace.cpus, workers * clients) + stable + data + paced + left_s
+    exchanges = sum(GUESS_EXCHANGES.get(name, 1) for name in done if name not in LISTS)
+    asked = objects * exchanges * pace.wait_s / (workers * clients)
+    return work / min(pace.cpus, workers * clients) + asked + stable + data + paced + left_s
 
 
 WORKLOAD = Workload(

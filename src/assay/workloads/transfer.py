@@ -32,7 +32,7 @@ ADDRESSES: Mapping[EndpointKind, str] = {EndpointKind.DIRECTORY: "directory", En
 KNOWN = (*OF_A_FILE, *OF_AN_ENDPOINT)
 USED_UP = {COMPARE: "in", FETCH: "in", GET: "out"}
 """Phase -> the end of the names of the files in memory that are removed before it."""
-GUESS_START_S = 0.05
+GUESS_START_S, GUESS_EXCHANGES, GUESS_COMPARE_BYTES_PER_S = 0.05, 10, 500e6
 """How long a client program takes beside the transfer."""
 
 KNOBS = (
@@ -237,10 +237,13 @@ def tools(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 
 
 def seconds(knobs: Mapping[str, Value], pace: Pace) -> float:
-    """Estimate: each file is made, put, compared and fetched, each by a program of its own."""
-    values = resolved(KNOBS, knobs)
-    started = integer(values, "files") * GUESS_START_S * len(names(values, "operations"))
-    return started + amount(knobs) * (1 / pace.write_bytes_per_s + 3 / pace.read_bytes_per_s)
+    """Estimate: each file is made in memory, put, compared, fetched and compared again; programs put and fetch it."""
+    values, moved = resolved(KNOBS, knobs), amount(knobs)
+    done = names(values, "operations")
+    each = GUESS_START_S + GUESS_EXCHANGES * pace.wait_s
+    compared = (1 + (GET in done)) * moved / GUESS_COMPARE_BYTES_PER_S
+    fetched = moved / pace.read_bytes_per_s if GET in done else 0.0
+    return integer(values, "files") * each * len(done) + moved / pace.write_bytes_per_s + fetched + compared
 
 
 WORKLOAD = Workload(

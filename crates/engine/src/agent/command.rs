@@ -54,11 +54,15 @@ pub fn start(plan: Plan) -> io::Result<Option<Child>> {
 }
 
 /// Has the kernel kill the command when the thread that starts it ends; it does not begin where that has ended already.
+/// Of the signals that the agent itself waits for it blocks none: what it starts would never end at them.
 pub fn dying_with_us(command: &mut Command) -> &mut Command {
     let agent = std::process::id() as i32;
     // SAFETY: plain system calls, allowed between fork and exec.
     unsafe {
         command.pre_exec(move || {
+            let mut none: libc::sigset_t = zeroed();
+            libc::sigemptyset(&raw mut none);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             if libc::getppid() == agent {
                 return Ok(());
