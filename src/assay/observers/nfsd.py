@@ -25,7 +25,7 @@ WAYS = (
 PATH = "/proc/{}/net/rpc/nfsd"
 CLIENTS = "/proc/{}/root/proc/fs/nfsd/clients"
 STATES = "states"
-DELEGATION = re.compile(r"\btype: deleg\b")
+DELEGATION = re.compile(r"^- \S+: \{ type: deleg\b", re.MULTILINE)
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
