@@ -4,12 +4,17 @@ import pytest
 
 from assay import catalogue
 from assay.errors import EvidenceError
-from assay.records import Direction, Edge, Rung, Snapshot, Subject
+from assay.hosts.local import Local
+from assay.records import Direction, Edge, Rung, ServerNode, Snapshot, Subject
 from stage.observer_looks import readings, the_series
 
 OBSERVER = catalogue.find("observers", "nfsd")
 FRESH = "rc 0 0 0\nfh 0 0 0 0 0\nio 0 0\nth 0 0 0.000\nra 0 0 0 0\nnet 0 0 0 0\nrpc 0 0 0 0 0\nproc3 22 0 0\n"
 SERVED = FRESH.replace("rc 0 0 0", "rc 0 17 67").replace("io 0 0", "io 4194304 4194304").replace("rpc 0", "rpc 84")
+
+STATES = '- 0x0000000191090d6b7e5047c202000000: { type: deleg, access: r, superblock: "fe:00:917507", filename: "exp/a" }\n'
+"""Linux 6.1: the states of a client that has read a file and closed it."""
+OPEN = '- 0x000000011: { type: open, access: r-, deny: --, superblock: "fe:00:917507", filename: "type: deleg", owner: "open id:" }\n'
 
 
 def parsed(*texts):
@@ -41,3 +46,24 @@ def test_damaged_and_falling_counters_are_refused():
     ):
         with pytest.raises(EvidenceError):
             parsed(*texts)
+
+
+def test_delegations_are_counted_by_what_the_server_lists_of_its_clients():
+    looks = [
+        Snapshot(edge=edge, at_ns=at, took_ns=1, raw={"nfsd": text, "states": states})
+        for at, (edge, text, states) in enumerate(
+            ((Edge.ARMED, FRESH, []), (Edge.POLL, SERVED, [STATES, {"error": "gone"}]), (Edge.LAST, SERVED, [STATES * 2, OPEN]))
+        )
+    ]
+    assert list(the_series(OBSERVER.parse("h", "p", looks, Subject()), "delegations", "server").value) == [0, 1, 2]
+
+
+def test_the_states_are_read_in_the_servers_own_mount(tmp_path):
+    client = tmp_path / "proc/7/root/proc/fs/nfsd/clients/3"
+    client.mkdir(parents=True)
+    (client / "states").write_text(STATES)
+    (tmp_path / "proc/7/net/rpc").mkdir(parents=True)
+    (tmp_path / "proc/7/net/rpc/nfsd").write_text(SERVED)
+    (tmp_path / "pid").write_text("7\n")
+    found = OBSERVER.read(Local("h", root=tmp_path), Subject(server=(ServerNode(pid_file="/pid"),)))
+    assert found == {"nfsd": SERVED, "states": [STATES]}

@@ -146,5 +146,6 @@ def test_other_files_name_none(path):
     ),
 )
 def test_both_programs_called_mt_are_read(text, file, block, bits):
-    assert tape.status(text) == tape.TapeStatus(file=file, block=block, bits=bits)
+    found = tape.status(text)
+    assert (found.file, found.block, found.bits) == (file, block, bits)
     assert tape.status("mt: unrecognized opcode status\n") is None

@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Direction, Regime, Rung, Severity, State, Tier
-from assay.rules.client_page_cache import RULE
+from assay.records import Claim, Direction, Fact, FactClass, Regime, Rung, Severity, State, Tier, When
+from assay.rules.client_page_cache import LEASED, RULE
 from audit.case_builder import MIB, Made, Seen, case_of, gauge
 from stage.rows import each
 from stage.said import FAIL, INVALIDATES, NOT_ASKED, NOTES, PASS, UNVERIFIED, high, hold
+from stage.server_cases import gauge as gauge_of_server
+from stage.server_cases import served
 from stage.traced_cases import traced
 
-DEVICE = Claim(tier=Tier.DEVICE)
+DEVICE, FROM_SERVER = Claim(tier=Tier.DEVICE), Claim(tier=Tier.SERVER_CACHE)
 
 
 def judged(claim=DEVICE, **seen):
@@ -237,3 +239,44 @@ def test_a_read_of_a_device_without_data_is_no_warm_read():
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
     assert "Read from /dev/zero" in finding.statement
     assert "page cache" in RULE.check(found).statement
+
+
+STRICT = "rw,relatime,vers=3.1.1,cache=strict,username=root"
+
+
+def mounted(system, options, *, delegations=None, sent=0, claim=FROM_SERVER):
+    """256 MiB read through a mount of a server that sent so much; `options` as the mount table has them."""
+    case = served("T01", rungs=(("L4", Direction.WRITE, sent),), seconds=0.0655, claim=claim)
+    facts = [
+        Fact(host="local", when=When.BEFORE, key=f"target.clients.{key}", value=value, fact_class=FactClass.PERFORMANCE)
+        for key, value in (("filesystem", system), ("mount", options))
+    ]
+    held = () if delegations is None else (replace(gauge_of_server(0.0655, "delegations", delegations), layer="nfsd"),)
+    seen = replace(case.observations, facts=(*case.observations.facts, *facts), series=(*case.observations.series, *held))
+    return RULE.check(replace(case, observations=seen))
+
+
+@each(
+    "system options delegations promise",
+    ("cifs", STRICT, None, "oplock or lease of SMB"),
+    ("cifs", f"{STRICT}; {STRICT}", None, "oplock or lease of SMB"),
+    ("nfs4", "rw,vers=4.2", (0, 2), "2 delegations of NFS"),
+    ("cifs", STRICT.replace("strict", "loose"), None, ""),
+    ("cifs", f"{STRICT}; {STRICT.replace('strict', 'loose')}", None, ""),
+    ("nfs4", "rw,vers=4.2", (0, 0), ""),
+    ("nfs4", "rw,vers=4.2", None, ""),
+    ("nfs", "rw,vers=3", None, ""),
+    ("fuse.rclone", STRICT, None, ""),
+)
+def test_a_cache_under_a_promise_of_the_server_is_named(system, options, delegations, promise):
+    found = mounted(system, options, delegations=delegations)
+    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert (found.relabel == LEASED) == bool(promise)
+    assert promise in found.statement
+    as_claimed = mounted(system, options, delegations=delegations, claim=Claim(tier=Tier.CLIENT_CACHE))
+    assert (as_claimed.state, promise in as_claimed.statement) == (State.PASS, True)
+
+
+def test_the_twin_that_reads_over_the_wire_is_not_accused():
+    found = mounted("cifs", STRICT.replace("strict", "none"), sent=270 * MIB)
+    assert found.state is State.PASS

@@ -3,10 +3,9 @@
 import pytest
 
 from assay import catalogue
-from assay.machine import mounted
+from assay.machine import mounted, smb_clients
 from assay.machine.file_server import FileInstance
 from assay.records import Outcome, TargetSpec
-from assay.targets import smb_samba
 from stage.rows import each
 from stage.served_stage import WAN, ServedBench, fact, needs, needs_fuse, needs_root, trial_from_storage
 from stage.targets_host import HOST, MIB, given
@@ -62,7 +61,7 @@ def test_the_kernel_mounts_by_default_as_mount_cifs_does(monkeypatch, knobs, wan
     monkeypatch.setattr(mounted, "in_kernel", lambda host, filesystem: True)
     given = catalogue.resolved(TARGET.knobs, knobs)
     instance = FileInstance(directory="/d", data="/d/data", address="192.0.2.7", load="/proc/1/ns/net", knobs=given)
-    assert smb_samba.mount(HOST, instance, "/m", "word").argv[4] == wanted
+    assert smb_clients.plan(HOST, instance, "/m", "word").argv[4] == wanted
 
 
 @each("knobs words", ({"mount_options": "cache=no"}, "cache=no"), ({"mount_options": "hard", "client": "rclone"}, "the kernel's"))

@@ -1,5 +1,7 @@
 """The plug `tape`: which drive and cartridge it takes, and which it refuses, on recorded drives; the guest runs it for real."""
 
+import json
+
 import pytest
 
 from assay import catalogue
@@ -13,7 +15,11 @@ from stage.rows import each
 from stage.targets_host import given
 
 TARGET = catalogue.find("targets", "tape")
-READY = "File number=0, block number=0, partition=0.\nGeneral status bits on (41010000):\n BOT ONLINE IM_REP_EN\n"
+READY = """File number=0, block number=0, partition=0.
+Tape block size 512 bytes. Density code 0x0 (default).
+General status bits on (41010000):
+ BOT ONLINE IM_REP_EN
+"""
 FOREIGN = "TAR of somebody"
 BLANK = READY.replace("BOT", "EOD")
 AT_MARK = READY.replace("BOT", "EOF").replace("number=0", "number=1", 1)
@@ -48,8 +54,18 @@ class Drives(Local):
         return Completed(argv=(), status=0, stdout=self.first if reads else "/bin/x", stderr="", wall_ns=1)
 
 
-def asked(path="/dev/nst0", serial="beaf11", **more):
-    return given(TARGET, None, "/scratch", path=path, serial=serial, **more)
+class Kept(list):
+    """A ledger in memory."""
+
+    def add(self, kind, **details):
+        self.append((kind, details))
+
+    def undo(self, kind, **details):
+        self.remove((kind, details))
+
+
+def asked(path="/dev/nst0", serial="beaf11", ledger=None, **more):
+    return given(TARGET, Kept() if ledger is None else ledger, "/scratch", path=path, serial=serial, **more)
 
 
 def test_a_drive_is_taken_by_node_and_serial_number(tmp_path):
@@ -86,6 +102,34 @@ def test_a_blank_or_given_up_cartridge_is_labelled_once(tmp_path, first, erase, 
     host = Drives(tmp_path, first=first)
     TARGET.prepare(host, asked(erase=erase))
     assert any("of=/dev/nst0" in one for one in host.ran) is written
+
+
+@each("told command", (READY, "mt -f /dev/nst0 setblk 512"), (READY.replace("Tape block", "Tape"), "true"))
+def test_the_block_size_that_the_drive_had_is_in_the_ledger_until_it_is_given_back(tmp_path, told, command):
+    ledger, host = Kept(), Drives(tmp_path, first=LABEL, status=told, after=told)
+    place = TARGET.prepare(host, asked(ledger=ledger))
+    ((kind, details),) = ledger
+    assert (kind, " ".join(json.loads(details["argv"]))) == ("command", command)
+    TARGET.teardown(host, asked(ledger=ledger), place)
+    assert not ledger
+
+
+def test_a_refused_cartridge_leaves_nothing_in_the_ledger(tmp_path):
+    ledger = Kept()
+    with pytest.raises(UsageError):
+        TARGET.prepare(Drives(tmp_path, first=FOREIGN), asked(ledger=ledger))
+    assert not ledger
+
+
+@each(
+    "printed size",
+    (READY, 512),
+    (READY.replace("512", "0"), 0),
+    ("drive type = 114\ndrive status = 1174470656\nfile number = 0\nblock number = 0\n", 65536),
+    ("File number=0, block number=0, partition=0.\n", None),
+)
+def test_the_block_size_is_read_of_either_mt(printed, size):
+    assert tape.status(printed).block_bytes == size
 
 
 @each(

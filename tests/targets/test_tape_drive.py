@@ -16,6 +16,7 @@ from assay.machine import tape
 from assay.observers.tape import OBSERVER
 from assay.records import Direction, Edge, Outcome, Rung, State, Subject
 from assay.selftest.control import measured
+from assay.undo.ledger import Ledger
 from stage.observer_looks import look, readings, the_series
 from stage.targets_host import given
 
@@ -108,16 +109,21 @@ def test_stat_names_the_node_that_rewinds(tmp_path):
 
 
 def test_a_cartridge_of_others_is_refused_and_ours_is_taken(tmp_path):
-    target = catalogue.find("targets", "tape")
+    target, ledger = catalogue.find("targets", "tape"), Ledger(tmp_path / "ledger", host=HOST)
+    asked = given(target, ledger, tmp_path, path=NODE, serial=SERIAL)
     mt("rewind")
     subprocess.run(["dd", "if=/dev/urandom", f"of={NODE}", "bs=4k", "count=3"], check=True, capture_output=True)
+    mt("setblk", "1024")
     with pytest.raises(UsageError, match="erase = true"):
-        target.prepare(HOST, given(target, None, tmp_path, path=NODE, serial=SERIAL))
-    place = target.prepare(HOST, given(target, None, tmp_path, path=NODE, serial=SERIAL, erase=True))
+        target.prepare(HOST, asked)
+    place = target.prepare(HOST, given(target, ledger, tmp_path, path=NODE, serial=SERIAL, erase=True))
     status = tape.status(str(tape.status_text(HOST, "st0")))
-    assert (status.file, status.block) == (1, 0)
-    target.teardown(HOST, given(target, None, tmp_path, path=NODE, serial=SERIAL), place)
-    target.prepare(HOST, given(target, None, tmp_path, path=NODE, serial=SERIAL))
+    assert (status.file, status.block, status.block_bytes) == (1, 0, 0)
+    target.teardown(HOST, asked, place)
+    assert tape.status(str(tape.status_text(HOST, "st0"))).block_bytes == 1024, "as it was"
+    target.teardown(HOST, asked, target.prepare(HOST, asked))
+    mt("setblk", "0")
+    ledger.close()
 
 
 TAPE_IO = f"""

@@ -7,7 +7,8 @@ import pytest
 from assay import catalogue
 from assay.answer.wording import coherence as wording
 from assay.catalogue import Order
-from assay.errors import UsageError
+from assay.errors import InputErrors, UsageError
+from assay.experiment.read import read
 from assay.machine import nfs_clients
 from assay.measures import value
 from assay.records import CoherenceStep, Endpoint, EndpointKind, Measure, Outcome, Role, TargetSpec, WorkloadSpec
@@ -70,15 +71,44 @@ def test_mistakes(knobs, says):
 
 
 def test_one_mount_is_refused_with_everything_else(tmp_path):
-    from assay.errors import InputErrors
-    from assay.experiment.read import read
-
     (tmp_path / "e.toml").write_text(ONE_MOUNT)
     with pytest.raises(InputErrors) as caught:
         read(tmp_path / "e.toml")
     found = str(caught.value)
     assert "clients = 1 for workload 'c'" in found
     assert "one mount for all clients" in found
+
+
+TWO_MOUNTS = """
+title = "t"
+[targets.t]
+kind = "nfs_existing"
+address = "192.0.2.7"
+export = "/srv"
+{knob}
+[workloads.c]
+kind = "coherence"
+[factors]
+clients = [2]
+"""
+
+
+@each(
+    "knob taken",
+    ('version = "3"', True),
+    ('client = "fuse"', True),
+    ('client = "kernel"', False),
+    ('version = "4.2"', False),
+    ("", False),
+)
+def test_two_mounts_of_one_kernel_are_one_client_of_nfs_4(tmp_path, knob, taken):
+    """Linux 6.1: both had one name and one lease, and a delegation of one outlived what the other wrote."""
+    (tmp_path / "e.toml").write_text(TWO_MOUNTS.format(knob=knob))
+    if taken:
+        read(tmp_path / "e.toml")
+        return
+    with pytest.raises(InputErrors, match="one client of NFSv4"):
+        read(tmp_path / "e.toml")
 
 
 @each(

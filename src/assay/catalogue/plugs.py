@@ -133,6 +133,8 @@ class Target:
     mounts: Mounts = Mounts.NONE
     mounts_each: Callable[[Mapping[str, Value]], bool] = lambda knobs: False
     """Whether each client gets a mount of its own with these knobs: then two clients on one host have two caches."""
+    one_client: Callable[[Mapping[str, Value]], bool] = lambda knobs: False
+    """Whether the server takes all mounts of one host for one client with these knobs, which need not tell itself of changes."""
     paths: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
     """Which paths of the experiment it uses with these knobs."""
     sides: tuple[WorkSide, ...] = (WorkSide.CLIENT,)

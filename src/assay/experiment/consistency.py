@@ -87,10 +87,20 @@ def mounts_fit(document: Document, scene: Scene, systems: Mapping[str, PartSpec]
             document.wrong(load.at, found, f"clients = [{wanted}] below [factors]: each has a mount of its own", Point.KEY)
         if len(hosts) > 1:
             document.wrong(load.at, f"workload {load.name!r} on {len(hosts)} hosts", "both mounts on one host", Point.KEY)
-        for part in systems.values():
-            if isinstance(part.plug, Target) and not all(map(part.plug.mounts_each, variants(part, factors))):
-                found = f"workload {load.name!r} on target {part.name!r}, which has one mount for all clients"
-                document.wrong((*load.at, "kind"), found, "a target that mounts for each client, such as nfs_ganesha")
+        for part in (one for one in systems.values() if isinstance(one.plug, Target)):
+            if (wrong := _no_two_clients(part, factors)) is not None:
+                document.wrong((*load.at, "kind"), f"workload {load.name!r} on target {part.name!r}, {wrong[0]}", wrong[1])
+
+
+def _no_two_clients(part: PartSpec, factors: tuple[Factor, ...]) -> tuple[str, str] | None:
+    """Return why two clients on one host do not see each other's changes as two hosts would, and what is expected instead."""
+    assert isinstance(part.plug, Target)
+    if not all(map(part.plug.mounts_each, variants(part, factors))):
+        return "which has one mount for all clients", "a target that mounts for each client, such as nfs_ganesha"
+    if any(map(part.plug.one_client, variants(part, factors))):
+        why = "whose server takes both mounts of the kernel for one client of NFSv4 and recalls no delegation between them"
+        return why, 'version = "3", or client = "fuse"'
+    return None
 
 
 def beneath_fits(document: Document, systems: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> None:

@@ -34,6 +34,8 @@ FSYNC = "fsync"
 CLIENT = "client-"
 """What the name of a client's directory begins with, before its number."""
 PATIENCE_S, STEP_S = 10.0, 0.02
+MOUNT_S = 60.0
+"""How long mount(8) may take: mount.cifs asks a slow server several times."""
 PROBE_BYTES = 1 << 16
 REACHED, IN_MEMORY, NOT_YET = "reaches the server's storage", "ends in the server's memory", "ends before the server"
 """What an fsync through a mount does, as its probe found it."""
@@ -133,7 +135,7 @@ def begin(host: Host, undo: Undo, plan: MountPlan, directory: str, namespace: st
 def _start(host: Host, undo: Undo, plan: MountPlan, directory: str, namespace: str) -> Service | None:
     point = posixpath.join(directory, POINT)
     if not plan.stays:
-        host.run(["nsenter", f"--net={namespace}", "--", *plan.argv], timeout_s=PATIENCE_S)
+        host.run(["nsenter", f"--net={namespace}", "--", *plan.argv], timeout_s=MOUNT_S)
         return None
     program = Program(name=plan.name, argv=plan.argv, directory=directory, network=namespace, env=plan.env)
     made = service.install(host, undo, program, posixpath.basename(directory))

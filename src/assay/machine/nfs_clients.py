@@ -104,6 +104,14 @@ def plan(host: Host, knobs: Mapping[str, Value], source: tuple[str, str], point:
     return MountPlan(name="mount.nfs", argv=words, filesystem="nfs", source=f"{address}:{path}", stays=False)
 
 
+def is_one_client(knobs: Mapping[str, Value]) -> bool:
+    """Return whether a server of NFSv4 takes all mounts of the kernel on one host for one client: they have one name and lease.
+
+    Then a delegation of one mount is not recalled for what the other one writes, whatever nosharecache says.
+    """
+    return text(knobs, "version") != "3" and text(knobs, "client") != FUSE
+
+
 def _attributes(kept_ns: Value) -> str:
     """Return how long attributes are kept. With 0 they are asked for each time; `noac` would make each write wait, too."""
     if not isinstance(kept_ns, int):

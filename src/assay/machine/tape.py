@@ -22,6 +22,9 @@ _DRIVE = re.compile(r"st\d+")
 _NODE = re.compile(r"/dev/(n?)(st\d+)[lma]?")
 _NUMBER = {name: re.compile(rf"\b{name} number ?= ?(-?\d+)", re.IGNORECASE) for name in ("file", "block")}
 _BITS = re.compile(r"General status bits on \([0-9a-f]+\):\n((?: \S+)*)")
+_BLOCK = re.compile(r"^(?:Tape block size (\d+) bytes|drive status ?= ?(-?\d+))", re.IGNORECASE | re.MULTILINE)
+"""As mt-st prints it; mt of cpio prints the driver's word, whose lowest 24 bits it is (MT_ST_BLKSIZE_MASK in linux/mtio.h)."""
+BLOCK_BITS = 0xFFFFFF
 HEADER_LETTERS = 4
 """Of a page of vital product data (SPC): peripheral, page code and length, before its text."""
 WRITE_PROTECTED, START, NO_MEDIUM, END_OF_DATA = "WR_PROT", "BOT", "DR_OPEN", "EOD"
@@ -47,6 +50,8 @@ class TapeStatus:
     block: int
     """Records after the last mark; -1 where the driver does not know it."""
     bits: tuple[str, ...]
+    block_bytes: int | None = None
+    """The fixed size of records that is set; 0 for variable ones, None where it is not told."""
 
 
 def node(path: str) -> TapeNode | None:
@@ -97,5 +102,10 @@ def status(text: str) -> TapeStatus | None:
     file, block = found["file"], found["block"]
     if file is None or block is None:
         return None
-    bits = _BITS.search(text)
-    return TapeStatus(file=int(file[1]), block=int(block[1]), bits=tuple(bits[1].split()) if bits else ())
+    bits, size = _BITS.search(text), _BLOCK.search(text)
+    return TapeStatus(
+        file=int(file[1]),
+        block=int(block[1]),
+        bits=tuple(bits[1].split()) if bits else (),
+        block_bytes=int(size[1] or size[2]) & BLOCK_BITS if size else None,
+    )

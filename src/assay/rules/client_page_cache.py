@@ -28,6 +28,10 @@ storage reads of the process behind the mount count instead.
 - It made too few calls to be asked, at `request_bytes` for each: the page cache of the mount answered.
 - It was asked, and neither storage nor a network delivered more than `nothing_share`: a cache below the mount answered.
 
+**Leases.** With `cache=strict` an SMB mount reads from its cache only under an oplock or a lease. Of NFS, the server's list of
+delegations counts (observer nfsd). The label is then "read from the client's cache under a lease". With `cache=none`, all reads
+pass the wire.
+
 The rule does not see caches below the client: a loop device's image (T03), a server (T02), a hypervisor, the disk.
 """
 
@@ -38,13 +42,14 @@ from dataclasses import replace
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import fuse, ladder, served, traced, words
+from assay.evidence import client_leases, fuse, ladder, served, traced, words
 from assay.records import Direction, Finding, Meaning, Regime, Rung, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
 from assay.rulekit.findings import Figures, at_most, found, in_words, knob
 
 MOSTLY = 0.5  # below this share of hits a read is not one of memory: its label speaks of both
 MIXTURE = "read: a mixture of memory and storage"
+LEASED = "read from the client's cache under a lease"
 BELOW_CACHE = (Tier.DEVICE, Tier.SERVER_CACHE)
 OF_USER_SPACE = ("fuse.read_bytes",)
 NAME_SERVER = "Name the server with its data (`server` of the target, `--server` of stat), so that its own reads are counted."
@@ -275,6 +280,8 @@ def served_from_cache(case: TrialCase, hits: float, requested: float) -> Finding
         answered, label = "Direct reads bypass the client's page cache, yet", "direct read without storage I/O"
     elif hits < MOSTLY:
         label, detail = MIXTURE, shares(hits) + rate
+    elif client_leases.lease(case.phase, case.observations):
+        answered, label = f"Answered by {answerer(case)}:", LEASED
     return found(
         RULE,
         case,
@@ -288,6 +295,12 @@ def served_from_cache(case: TrialCase, hits: float, requested: float) -> Finding
         detail=detail,
         advice=advice(case),
     )
+
+
+def answerer(case: TrialCase) -> str:
+    """Which cache of the client answered: under a promise of the server its answers are as the server would give them."""
+    promise = client_leases.lease(case.phase, case.observations)
+    return f"the client's cache under a lease ({promise})" if promise else "the client's page cache"
 
 
 def of_no_file(case: TrialCase, hits: float, requested: float) -> str | None:
@@ -317,7 +330,7 @@ def from_memory(case: TrialCase, hits: float, requested: float) -> Finding:
     """A claim of the cache or of warmth: fails where storage was asked for more than noise."""
     limit = case.thresholds["hit_share"]
     if 1 - hits <= limit:
-        text = f"Answered by the client's page cache, as claimed: {amounts(requested, hits)}."
+        text = f"Answered by {answerer(case)}, as claimed: {amounts(requested, hits)}."
         return found(RULE, case, State.PASS, text, observed=figures(case, hits, requested))
     return found(
         RULE,

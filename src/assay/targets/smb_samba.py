@@ -6,31 +6,17 @@ Its data are in the experiment's scratch directory, or on the target that `on` n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-from assay.catalogue import Host, Knob, KnobKind, Setting
-from assay.machine import external_commands, file_server, rclone_client
+from assay.catalogue import Host
+from assay.machine import file_server, smb_clients
 from assay.machine.file_server import FileInstance, FileSoftware
-from assay.machine.mount_options import MountOptions
-from assay.machine.mounted import AUTO, KERNEL, KernelClient, MountPlan
-from assay.records import Endpoint, Place, Value
-from assay.settings.knobs import choice, switch, text
+from assay.records import Value
+from assay.settings.knobs import switch
 
-DAEMON, SHARE = "smbd", "data"
+DAEMON = "smbd"
 PORT = 445
-RCLONE = "rclone"
-IN_KERNEL = KernelClient(filesystem="cifs", helper="/sbin/mount.cifs", package="cifs-utils", otherwise=RCLONE)
-VERSIONS = ("default", "2.0", "2.1", "3.0", "3.1.1")
-OPTIONS = MountOptions(
-    numbers=frozenset(("rsize", "wsize", "bsize", "actimeo", "acregmax", "acdirmax", "echo_interval", "max_channels", "esize")),
-    words={"cache": ("none", "strict", "loose")},
-    own={
-        "vers": "version",
-        **dict.fromkeys(("guest", "user", "username", "password", "credentials", "port", "nosharesock", "sharesock"), ""),
-    },
-)
-"""Options of mount.cifs(8) whose values are known beforehand, and those that are Assay's."""
 SWITCHES = ("strict_sync", "sync_always")
 FOLDERS = {"private dir": "private", "state directory": "state", "cache directory": "cache", "pid directory": "run"}
 SOCKETS = {"lock directory": "/run/samba/lock", "ncalrpc dir": "/run/samba/ncalrpc"}
@@ -56,30 +42,14 @@ CONFIG = """[global]
 """
 
 
-def lacks(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """Return what keeps the clients from mounting."""
-    more = text(knobs, "mount_options")
-    if IN_KERNEL.used(host, knobs) == RCLONE:
-        idle = [f"found {name} with client = {RCLONE}; it is the kernel's" for name in _of_kernel(knobs)]
-        return (*external_commands.missing(host, rclone_client.TOOLS), *idle)
-    return (*IN_KERNEL.mistakes(host, knobs), *OPTIONS.mistakes(more))
-
-
-def _of_kernel(knobs: Mapping[str, Value]) -> Iterator[str]:
-    if text(knobs, "mount_options"):
-        yield "mount_options"
-    if text(knobs, "version") not in ("", "default"):
-        yield "version"
-
-
 def configure(host: Host, instance: FileInstance) -> None:
     """Write the configuration with one share, all folders of the server in its own directory."""
     host.run(["mkdir", "--", *(instance.path(name) for name in FOLDERS.values())])
     folders = {name: instance.path(folder) for name, folder in FOLDERS.items()} | SOCKETS
     values = {"port": PORT, "data": instance.data}
     switches = {name: _word(instance.knobs[name]) for name in SWITCHES}
-    host.write(instance.path("smb.conf"), CONFIG.format(folders=_lines(folders), share=SHARE, **values, **switches))
-    rclone_client.configure(host, instance, {"type": "smb", "host": instance.address, "user": "guest"})
+    host.write(instance.path("smb.conf"), CONFIG.format(folders=_lines(folders), share=smb_clients.SHARE, **values, **switches))
+    smb_clients.configure(host, instance)
 
 
 def _lines(folders: Mapping[str, str]) -> str:
@@ -95,27 +65,15 @@ def program(_host: Host, instance: FileInstance) -> tuple[str, ...]:
     return (DAEMON, "-F", "--no-process-group", "--debug-stdout", "-s", instance.path("smb.conf"))
 
 
-def mount(host: Host, instance: FileInstance, point: str, word: str) -> MountPlan:
-    """Return the kernel's client, or rclone."""
-    if IN_KERNEL.used(host, instance.knobs) == RCLONE:
-        return rclone_client.mount(instance, point, word, SHARE)
-    source = f"//{instance.address}/{SHARE}"
-    version, more = str(instance.knobs["version"]), text(instance.knobs, "mount_options")
-    # With a connection of its own each client has a cache of its own (nosharesock in mount.cifs(8)).
-    options = ("guest", "nosharesock", *([] if version == "default" else [f"vers={version}"]), *([more] if more else []))
-    argv = ("mount", "-t", "cifs", "-o", ",".join(options), source, point)
-    return MountPlan(name="mount.cifs", argv=argv, filesystem="cifs", source=source, stays=False)
-
-
 def settings(host: Host, instance: FileInstance) -> tuple[tuple[str, str, str], ...]:
     """Return the switches of the share as Samba reads them, and which client is used."""
-    used = IN_KERNEL.used(host, instance.knobs)
+    used = smb_clients.IN_KERNEL.used(host, instance.knobs)
     read = ((name, _word(instance.knobs[name]), _parameter(host, instance, name.replace("_", " "))) for name in SWITCHES)
     return (*read, ("client", used, used))
 
 
 def _parameter(host: Host, instance: FileInstance, name: str) -> str:
-    argv = ("testparm", "-s", f"--section-name={SHARE}", f"--parameter-name={name}", instance.path("smb.conf"))
+    argv = ("testparm", "-s", f"--section-name={smb_clients.SHARE}", f"--parameter-name={name}", instance.path("smb.conf"))
     return host.run(argv, check=False).stdout.strip().lower() or "not shown"
 
 
@@ -125,44 +83,28 @@ def version(host: Host, _instance: FileInstance) -> str:
     return f"Samba {match[1]}" if match else "Samba"
 
 
-def attach(host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
-    """Mount for one client."""
-    end = file_server.attach(SOFTWARE, host, setting, place, client)
-    if end.details["filesystem"] != rclone_client.FILESYSTEM:
-        return end
-    instance = file_server.instance_of(host, setting, place)
-    return replace(end, details={**end.details, **rclone_client.details(instance, end.address, SHARE)})
-
-
-def flush(host: Host, endpoint: Endpoint) -> int | None:
-    """Wait for a client that sends files after their close."""
-    return rclone_client.flush(host, endpoint) if endpoint.details["filesystem"] == rclone_client.FILESYSTEM else None
-
-
 SOFTWARE = FileSoftware(
     name=DAEMON,
     tools=lambda knobs: (DAEMON, "testparm"),
     ports=(PORT,),
     configure=configure,
     program=program,
-    mount=mount,
+    mount=smb_clients.plan,
     settings=settings,
     version=version,
     setup=lambda instance: SETUP,
-    lacks=lacks,
-    kernel=IN_KERNEL,
+    lacks=smb_clients.mistakes,
+    kernel=smb_clients.IN_KERNEL,
 )
 SERVED = file_server.target(
     "smb_samba",
     SOFTWARE,
-    choice("client", "what mounts it: the kernel, or rclone (FUSE); auto: the kernel where it can", AUTO, KERNEL, RCLONE),
-    choice(
-        "version",
-        "version of SMB of the kernel's client; default: the highest that mount.cifs and the server agree on",
-        *VERSIONS,
-    ),
-    Knob(name="mount_options", kind=KnobKind.TEXT, help="further options of the kernel's client, as for mount.cifs -o"),
+    *smb_clients.KNOBS,
     replace(switch("strict_sync", "a client's flush reaches the server's storage (strict sync)"), default=True),
     switch("sync_always", "each write is flushed before it is answered (sync always)"),
 )
-TARGET = replace(SERVED, attach=attach, flush=flush)
+TARGET = replace(
+    SERVED,
+    attach=lambda host, setting, place, client: smb_clients.attach(SOFTWARE, host, setting, place, client),
+    flush=smb_clients.flush,
+)

@@ -2,11 +2,12 @@
 
 The drive is named twice, by its node and by its serial number (`assay doctor` prints both), so that no other one is written.
 Assay writes a label of one record and a mark at the beginning of the tape; each trial begins after that mark.
-Data that an earlier trial wrote are overwritten. The cartridge keeps label and data.
+Data that an earlier trial wrote are overwritten. The cartridge keeps label and data, and the drive the block size that it had.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 
@@ -80,20 +81,41 @@ def prepare(host: Host, setting: Setting) -> Place:
     path = host.real_path(str(setting.knobs["path"]))
     node = tape.node(path)
     assert node is not None
+    back = _block_back(host, node.drive)
+    setting.undo.add("command", argv=back)
+    try:
+        _stand_after_label(host, setting, path, node.drive)
+    except BaseException:
+        setting.undo.undo("command", argv=back)
+        raise
+    return Place(
+        target=setting.name, host=host.name, kind=EndpointKind.DEVICE, address=path, tape=node.drive, private={"back": back}
+    )
+
+
+def _block_back(host: Host, drive: str) -> str:
+    """Return the command that gives a drive the block size that it has now; one that does nothing where that is not told."""
+    text = tape.status_text(host, drive)
+    found = tape.status(text) if isinstance(text, str) else None
+    is_told = found is not None and found.block_bytes is not None
+    return json.dumps([tape.MT, "-f", f"/dev/n{drive}", "setblk", str(found.block_bytes)] if is_told and found else ["true"])
+
+
+def _stand_after_label(host: Host, setting: Setting, path: str, drive: str) -> None:
+    """Label a cartridge that may be written. Raises UsageError for a foreign one without `erase`."""
     host.run([tape.MT, "-f", path, "rewind"], timeout_s=PATIENCE_S)
     owner = first_record(host, path)
     if not owner.startswith(LABEL):
-        if not setting.knobs["erase"] and (owner or not is_at_end_of_data(host, node.drive)):
+        if not setting.knobs["erase"] and (owner or not is_at_end_of_data(host, drive)):
             host.run([tape.MT, "-f", path, "rewind"], timeout_s=PATIENCE_S)
             holds = "holds other data" if owner else "is not known to be blank: its first record cannot be read"
-            raise UsageError(f"the cartridge in {node.drive} {holds}. Insert a blank one, or set erase = true to lose its data.")
+            raise UsageError(f"the cartridge in {drive} {holds}. Insert a blank one, or set erase = true to lose its data.")
         host.run([tape.MT, "-f", path, "setblk", "0"], timeout_s=PATIENCE_S)
         host.run([tape.MT, "-f", path, "rewind"], timeout_s=PATIENCE_S)
         argv = ["dd", f"of={path}", f"bs={LABEL_BYTES}", "conv=sync", "status=none"]
         host.run(argv, input_text=LABEL, timeout_s=PATIENCE_S)
     host.run([tape.MT, "-f", path, "rewind"], timeout_s=PATIENCE_S)
     host.run([tape.MT, "-f", path, "fsf", "1"], timeout_s=PATIENCE_S)
-    return Place(target=setting.name, host=host.name, kind=EndpointKind.DEVICE, address=path, tape=node.drive)
 
 
 def _await_close(host: Host, path: str) -> None:
@@ -130,9 +152,10 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     return (("tape.model", tape.model(host, drive)), ("tape.serial", tape.serial(host, drive) or "unknown"), *settings)
 
 
-def teardown(host: Host, _setting: Setting, place: Place) -> None:
-    """Rewind; the cartridge keeps label and data."""
+def teardown(host: Host, setting: Setting, place: Place) -> None:
+    """Rewind, and give the drive its block size back; the cartridge keeps label and data."""
     host.run([tape.MT, "-f", place.address, "rewind"], check=False, timeout_s=PATIENCE_S)
+    setting.undo.undo("command", argv=str(place.private["back"]))
 
 
 TARGET = Target(
