@@ -147,7 +147,7 @@ fn sockets_of(pid: u32) -> Vec<OwnedFd> {
     };
     let numbers = entries
         .take(MOST_FILES)
-        .filter_map(|entry| entry.ok())
+        .filter_map(Result::ok)
         .filter(|entry| is_socket(&entry.path()))
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     numbers
@@ -177,7 +177,7 @@ mod tests {
             TcpStream::connect(listener.local_addr().expect("its address")).expect("a connection");
         let (_reader, _) = listener.accept().expect("the other end");
         sender.set_nonblocking(true).expect("an option");
-        let block = [0_u8; 1 << 16];
+        let block = vec![0_u8; 1 << 16];
         let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
         let mut found = Connections::default();
         while found.closed == 0 && std::time::Instant::now() < until {
