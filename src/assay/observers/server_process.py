@@ -64,7 +64,9 @@ Account = tuple[int, Counters]
 """The parent of a process, and its counters."""
 
 KSMBD = "ksmbd.mountd"
-OF_THE_KERNEL = "ksmbd: workers of the kernel serve, which read and compute for others too. The device's bytes are counted."
+OF_THE_KERNEL = (
+    "ksmbd: workers of the kernel serve, which read and compute for other servers too. The device's bytes are counted."
+)
 """Its half in user space moves no data: zero bytes of that would look like answers from memory."""
 
 

@@ -28,7 +28,7 @@ storage reads of the process behind the mount count instead.
 - It made too few calls to be asked, at `request_bytes` for each: the page cache of the mount answered.
 - It was asked, and neither storage nor a network delivered more than `nothing_share`: a cache below the mount answered.
 
-**Leases.** With `cache=strict` an SMB mount reads from its cache only under an oplock or a lease. Of NFS, the server's list of
+**Leases.** With `cache=strict` an SMB mount reads from its cache only under an oplock or a lease. For NFS the server's list of
 delegations counts (observer nfsd). The label is then "read from the client's cache under a lease". With `cache=none`, all reads
 pass the wire.
 

@@ -25,8 +25,6 @@ const MODE: &str = "states";
 const SHARE: f64 = 0.003;
 const SHARE_OF_MANY: f64 = 0.01;
 const FEW: usize = 8;
-/// Of `SCHED_FIFO`: the lowest.
-const PRIORITY: i32 = 1;
 const SHORTEST: Duration = Duration::from_millis(2);
 const LONGEST: Duration = Duration::from_millis(500);
 /// So much CPU time may be spent at a larger share, so that a short command is looked at often enough, too.
@@ -64,7 +62,6 @@ pub fn serve_if_asked() {
 
 fn serve(options: &Options) {
     allow_open_files(); // several are held for each thread
-    look_when_due();
     let mut groups: Vec<(&String, Tree, Account)> = options
         .roots
         .iter()
@@ -126,16 +123,6 @@ fn serve(options: &Options) {
             return;
         }
     }
-}
-
-/// Goes before ordinary processes where that is allowed. On a busy machine a look would else wait until a CPU is free, and would
-/// more often than by chance find that the load has none either: its looks would not be those of random moments.
-fn look_when_due() {
-    let wanted = libc::sched_param {
-        sched_priority: PRIORITY,
-    };
-    // SAFETY: 0 is the calling thread, and the structure is of this frame.
-    let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const wanted) };
 }
 
 /// Waits so long for a line; the end of the input is one, too.
