@@ -14,7 +14,7 @@ SERVED = FRESH.replace("rc 0 0 0", "rc 0 17 67").replace("io 0 0", "io 4194304 4
 
 STATES = '- 0x0000000191090d6b7e5047c202000000: { type: deleg, access: r, superblock: "fe:00:917507", filename: "exp/a" }\n'
 """Linux 6.1: the states of a client that has read a file and closed it."""
-OPEN = '- 0x000000011: { type: open, access: r-, deny: --, superblock: "fe:00:917507", filename: "type: deleg", owner: "open id:" }\n'
+OPEN = '- 0x000000011: { type: open, access: r-, deny: --, superblock: "fe:00:917507", filename: "type: deleg" }\n'
 
 
 def parsed(*texts):
