@@ -331,12 +331,3 @@ def test_processes_of_a_pid_file_their_children_and_nobody_else(tmp_path):
 def test_a_control_group_names_processes(tmp_path):
     (tmp_path / "cgroup.procs").write_text(f"{os.getpid()}\n999999999\n")
     assert pids(Local(), (ServerNode(cgroup=str(tmp_path)),))[0] == os.getpid()
-
-
-def test_the_process_of_a_server_whose_workers_are_the_kernels_is_no_account_of_it():
-    """ksmbd.mountd moves nothing, and 0 bytes read from storage would be answers from memory."""
-    named = accounts(20)
-    named["/proc/20/status"] = named["/proc/20/status"].replace("Name:\tx", "Name:\tksmbd.mountd")
-    found = clock([accounts(10), named], [accounts(10), named])
-    assert not found.readings
-    assert "workers of the kernel" in found.missing["L6.read"]

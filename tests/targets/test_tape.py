@@ -75,6 +75,8 @@ def test_a_drive_is_taken_by_node_and_serial_number(tmp_path):
     place = TARGET.prepare(host, asked(path="/dev/tape/by-id/scsi-beaf11-nst"))
     assert (place.tape, place.kind, place.address) == ("st0", EndpointKind.DEVICE, "/dev/nst0")
     assert host.ran[-1] == "mt -f /dev/nst0 fsf 1", "it stands after the label"
+    reads = next(at for at, one in enumerate(host.ran) if "if=" in one)
+    assert "mt -f /dev/nst0 setblk 0" in host.ran[:reads], "a label cannot be read with a fixed block size"
     assert not any("of=" in one for one in host.ran), "our own label is not written again"
     assert dict(TARGET.facts(host, place))["tape.serial"] == "beaf11"
 

@@ -63,12 +63,6 @@ GONE = tuple(map(os.strerror, (errno.ENOENT, errno.ESRCH)))
 Account = tuple[int, Counters]
 """The parent of a process, and its counters."""
 
-KSMBD = "ksmbd.mountd"
-OF_THE_KERNEL = (
-    "ksmbd: workers of the kernel serve, which read and compute for other servers too. The device's bytes are counted."
-)
-"""Its half in user space moves no data: zero bytes of that would look like answers from memory."""
-
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return the server's current processes, and the texts of each process and thread; empty without a server."""
@@ -112,12 +106,6 @@ def why_not(snapshots: Sequence[Snapshot], seen: Sequence[Snapshot]) -> str | No
     """Return why the evidence is missing; None if the server ran at every look and its accounts are readable."""
     if len(seen) < len(snapshots):
         return f"no process of the server at {len(snapshots) - len(seen)} of {len(snapshots)} looks"
-    if any(
-        (text_of(one, f"/proc/{pid}/status") or "").partition("\n")[0].endswith(f"\t{KSMBD}")
-        for one in seen
-        for pid in pids_of(one)
-    ):
-        return OF_THE_KERNEL
     closed = [
         path for one in seen for pid in pids_of(one) if not is_gone(one, path := f"/proc/{pid}/io") and text_of(one, path) is None
     ]

@@ -102,7 +102,11 @@ def _block_back(host: Host, drive: str) -> str:
 
 
 def _stand_after_label(host: Host, setting: Setting, path: str, drive: str) -> None:
-    """Label a cartridge that may be written. Raises UsageError for a foreign one without `erase`."""
+    """Label a cartridge that may be written. Raises UsageError for a foreign one without `erase`.
+
+    With a fixed block size a record of another size, such as the label, cannot be read.
+    """
+    host.run([tape.MT, "-f", path, "setblk", "0"], timeout_s=PATIENCE_S)
     host.run([tape.MT, "-f", path, "rewind"], timeout_s=PATIENCE_S)
     owner = first_record(host, path)
     if not owner.startswith(LABEL):
@@ -110,7 +114,6 @@ def _stand_after_label(host: Host, setting: Setting, path: str, drive: str) -> N
             host.run([tape.MT, "-f", path, "rewind"], timeout_s=PATIENCE_S)
             holds = "holds other data" if owner else "is not known to be blank: its first record cannot be read"
             raise UsageError(f"the cartridge in {drive} {holds}. Insert a blank one, or set erase = true to lose its data.")
-        host.run([tape.MT, "-f", path, "setblk", "0"], timeout_s=PATIENCE_S)
         host.run([tape.MT, "-f", path, "rewind"], timeout_s=PATIENCE_S)
         argv = ["dd", f"of={path}", f"bs={LABEL_BYTES}", "conv=sync", "status=none"]
         host.run(argv, input_text=LABEL, timeout_s=PATIENCE_S)
