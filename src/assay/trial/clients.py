@@ -72,29 +72,22 @@ class Crew:
     ) -> None:
         """Start an engine on each of these stations, one a client, in the group of that host; `before` are words before it.
 
-        All hosts do so at the same time; but a process of this machine dies with the thread that starts it, so these are started
-        by the caller's. Raises what Host.spawn and placement raise; then `close` still works.
+        What is asked besides is asked of all hosts at the same time; but a process of this machine dies with the thread that
+        starts it, so all are started by the caller's. Raises what Host.spawn and placement raise; then `close` still works.
         """
         there = tuple({one.name: one for one in stations}.values())
         self._stations = {one.name: one for one in there}
-        started = {one.name: tuple(index for index, station in enumerate(stations) if station.name == one.name) for one in there}
+        each(there, lambda one: one.undo.add("family", token=self.token, what="load"))
+        for index, station in enumerate(stations):
+            argv = [*before(index), station.engine]
+            self._members[index] = _Member(station=station, process=station.host.spawn(argv, env={FAMILY: self.token}))
+        each(there, lambda one: self._enter(one, cgroups.get(one.name)))
 
-        def start(one: Station) -> None:
-            one.undo.add("family", token=self.token, what="load")
-            for index in started[one.name]:
-                process = one.host.spawn([*before(index), one.engine], env={FAMILY: self.token})
-                self._members[index] = _Member(station=one, process=process)
-            self._enter(one, started[one.name], cgroups.get(one.name))
-
-        for one in there:
-            if not one.host.far:
-                start(one)
-        each(tuple(one for one in there if one.host.far), start)
-
-    def _enter(self, station: Station, clients: Sequence[int], group: placement.Cgroup | None) -> None:
+    def _enter(self, station: Station, group: placement.Cgroup | None) -> None:
         """Write down the engines of one host, put them into their group, and listen."""
-        for index in clients:
-            member = self._members[index]
+        for index, member in self._members.items():
+            if member.station is not station:
+                continue
             pid = member.process.pid
             member.start_ticks = start_ticks(station.host, pid)
             station.undo.add("process", pid=str(pid), start_ticks=member.start_ticks, what="load")
