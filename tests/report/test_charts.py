@@ -191,6 +191,13 @@ def test_of_many_levels_as_many_latencies_are_drawn_as_there_are_colours():
     assert len({latency._colour(parts, drawn, one) for one in drawn}) == theme.SERIES
 
 
+def test_operations_below_the_clocks_resolution_have_a_place_on_a_logarithmic_axis(results):
+    line = latency._line(results.runs[:1], {0: 900, 10: 100})
+    assert {at for _, at in line.points} == {1.0, 10.0}
+    (panel,) = latency._figure(roles.roles(results.experiment), ("load.read", "read"), [line]).panels
+    assert "0.8" in str(panel.spec)
+
+
 def test_latencies_of_invalid_runs_are_called_so_and_a_chart_without_an_estimate_is_described(results):
     found = {one.name: one.caption for one in latency.figures(results, [results.runs[:2]], fixture.loader(results))}
     assert "INVALID" not in found["latency-cold.read-read"]

@@ -42,6 +42,8 @@ MERGED = 60
 """Most runs whose histograms are read; evenly spaced in their order above it."""
 MANY = 10**2.2
 """Latencies that span a larger factor have marks at powers of ten only."""
+LEAST_NS = 1.0
+"""Empty operations may take less than the clock shows, and a logarithmic axis has no 0."""
 MOST = 8
 """Most lines of a panel; of more some are drawn."""
 
@@ -107,7 +109,8 @@ def _line(group: Sequence[Judged], buckets: Mapping[int, int]) -> PercentileLine
     total = sum(buckets.values())
     furthest = max(0.0, math.log10(total / BEYOND)) if total else 0.0
     wanted = [1 - 10 ** -(furthest * step / STEPS) for step in range(1, STEPS + 1)]
-    points = zip(wanted, percentiles(sorted(buckets.items()), wanted), strict=False)
+    times = (max(time_ns, LEAST_NS) for time_ns in percentiles(sorted(buckets.items()), wanted))
+    points = zip(wanted, times, strict=False)
     return PercentileLine(levels=group[0].run.trial.levels, runs=len(group), count=total, points=tuple(points))
 
 
