@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -158,3 +159,8 @@ def shown(value: object) -> str:
         return "an empty list" if not value else f"a list of {len(value)}" if len(value) > 3 else repr(value)
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def quoted(text: str) -> str:
+    """A basic string of TOML 1.0: as in JSON, which leaves only DEL bare where TOML does not."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -7,6 +7,7 @@ measured often enough to say anything.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -85,7 +86,7 @@ def _ranked(family: Family, together: int) -> Ranking:
     found.sort(key=lambda one: -one[1].value if family.higher else one[1].value)
     known, path = [cell for cell, _ in found], family.factor.path
     ahead = _pair(family, known[1], known[0])
-    ruled = _at_once(family, known) or by_pairs([[_above(family, one, other) for other in known] for one in known])
+    ruled = _at_once(family, known) or _each_pair(family, known)
     adjusted = min(1.0, together * ruled[1][0])
     return Ranking(
         measure=family.measure.name,
@@ -119,12 +120,15 @@ def _pair(family: Family, baseline: Cell, candidate: Cell) -> Comparison:
     return compare(arms if by_hand else on_clean_pairs(arms), family.experiment.matters_share)
 
 
-def _above(family: Family, baseline: Cell, candidate: Cell) -> float:
-    """The one-sided p-value of a candidate that is better than the baseline; 1 where there is no interval."""
-    one = None if candidate is baseline else _pair(family, baseline, candidate)
-    if one is None or one.ratio is None or one.ratio.low is None or one.p_value is None:
-        return 1.0
-    return one.p_value / 2 if (one.ratio.value > 1) == family.higher else 1 - one.p_value / 2
+def _each_pair(family: Family, known: Sequence[Cell]) -> Above:
+    """By each pair alone, compared once: what speaks for one cell speaks against the other."""
+    p_values = [[1.0] * len(known) for _ in known]
+    for i, j in itertools.combinations(range(len(known)), 2):
+        one = _pair(family, known[i], known[j])
+        if one.ratio is not None and one.ratio.low is not None and one.p_value is not None:
+            above = one.p_value / 2 if (one.ratio.value > 1) == family.higher else 1 - one.p_value / 2
+            p_values[i][j], p_values[j][i] = above, 1 - above
+    return by_pairs(p_values)
 
 
 def _at_once(family: Family, known: Sequence[Cell]) -> Above | None:

@@ -41,6 +41,7 @@ from assay.terminal.courses import Expected
 from assay.terminal.output import STANDARD_OUTPUT, deliver, say
 from assay.terminal.progress import Progress, ProgressMode
 from assay.terminal.remaining import Remaining
+from assay.toml_document import quoted
 
 NOT_ALL_MEASURED = 1
 """Exit status where a trial did not finish."""
@@ -284,8 +285,3 @@ def target_names(directories: Sequence[Path]) -> list[str]:
     parts = [path.resolve().name or "root" for path in directories]
     names = [re.sub(r"[^\w.+-]+", "-", part)[:LONGEST_NAME].strip("-") or "directory" for part in parts]
     return names if len(set(names)) == len(names) else [f"{name}-{number}" for number, name in enumerate(names, 1)]
-
-
-def quoted(text: str) -> str:
-    """A basic string of TOML 1.0: as in JSON, which leaves only DEL bare where TOML does not."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

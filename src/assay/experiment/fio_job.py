@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from assay.errors import InputErrors, Mistake
 from assay.terminal.printable import printable
+from assay.toml_document import quoted
 
 GLOBAL = "global"
 SECTION = re.compile(r"\[(.+)\]")
@@ -102,10 +103,10 @@ def translated(text: str, name: str) -> Translation:
     done = [_translate(job, options) for job, options in zip(_names(jobs), (options for _, options in jobs), strict=True)]
     directory = _directory(options for _, options in jobs)
     title = re.sub(r"\.(fio|job|ini)$", "", name.rpartition("/")[2])
-    lines = [f"title = {_quoted(title)}", f"repeats = {REPEATS}", ""]
+    lines = [f"title = {quoted(title)}", f"repeats = {REPEATS}", ""]
     if len(done) > 1 and not all("stonewall" in options or at == 0 for at, (_, options) in enumerate(jobs)):
         lines.insert(0, "# fio runs these jobs at the same time; here they run one after the other.")
-    lines += ["[targets.disk]", 'kind = "directory"', f"path = {_quoted(directory)}", ""]
+    lines += ["[targets.disk]", 'kind = "directory"', f"path = {quoted(directory)}", ""]
     if all(job.refused for job in done):
         raise InputErrors(
             Mistake(
@@ -375,12 +376,8 @@ def _value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return _quoted(value)
+        return quoted(value)
     return json.dumps(value)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _names(jobs: Iterable[tuple[str, Options]]) -> list[str]:
