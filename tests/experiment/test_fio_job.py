@@ -104,6 +104,15 @@ def test_what_has_no_counterpart_is_said_with_its_line():
     assert tomllib.loads(found.text)["targets"]["disk"]["path"] == "scratch", "never a device"
 
 
+def test_a_number_that_is_written_in_another_way_is_never_lost_in_silence():
+    options = ("rate_iops=1000,500", "number_ios=10k", "numjobs=2x", "iodepth=a", "rwmixread=70,80")
+    found = translated("\n".join(("[a]", "rw=randrw", "size=1m", *options)), "j")
+    noted = [one.partition(", ")[2] for one in found.left_out]
+    assert {f"line {at}: {one.replace('=', ' = ')}: expected one whole number" for at, one in enumerate(options, 4)} <= {*noted}
+    (job,) = tomllib.loads(found.text)["workloads"].values()
+    assert not {"rate", "ops", "workers", "depth"} & job.keys()
+
+
 def test_a_job_without_counterpart_is_left_out_and_a_file_of_such_jobs_is_refused():
     found = translated("[mixed]\nrw=rw\nsize=1m\n[good]\nrw=read\nsize=1m", "j")
     assert list(tomllib.loads(found.text)["workloads"]) == ["good"]

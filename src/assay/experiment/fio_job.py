@@ -92,6 +92,15 @@ class _Job:
         place = self.left.pop(name, None)
         return default if place is None else place.value.strip() or "1"
 
+    def number(self, name: str) -> int | None:
+        """Return an option that is a whole number, and forget it; what is written in another way is noted. None without one."""
+        line = self.left[name].line if name in self.left else 0
+        text = self.take(name)
+        if text and not (text.isascii() and text.isdigit()):
+            self.note(f"{name} = {text}", line, "expected one whole number")
+            return None
+        return int(text) if text else None
+
     def note(self, name: str, line: int, why: str) -> None:
         """Keep what cannot be said."""
         self.wrong.append(printable(f"line {line}: {name}: {why}"))
@@ -203,9 +212,10 @@ def _operations(job: _Job) -> None:
         job.refused = f"line {line}: rw = {written}: no counterpart; random_mix (randrw) is the mix that Assay has"
     elif ":" in written:
         job.note(f"rw = {written}", line, "the numbers behind the colon have no counterpart")
-    share, writes = job.take("rwmixread"), job.take("rwmixwrite")
+    share, writes = job.number("rwmixread"), job.number("rwmixwrite")
     if kind == "randrw":
-        job.knobs["read_share"] = f"{share or (100 - int(writes) if writes.isdigit() else 50)} %"
+        reads = 100 - writes if writes is not None else 50
+        job.knobs["read_share"] = f"{reads if share is None else share} %"
     if kind.startswith("rand"):
         job.knobs["order"] = "uniform" if job.take("norandommap", "0") != "0" else "permutation"
     job.take("norandommap")
@@ -221,9 +231,9 @@ def _sizes(job: _Job) -> None:
             job.bytes[option] = found
         if text and (found is None or "," in text):
             job.note(f"{option} = {text}", line, "expected one size: 4k, 1m")
-    many = job.take("numjobs", "1")
-    if many.isdigit() and int(many) > 1:
-        job.knobs["workers"] = int(many)
+    many = job.number("numjobs") or 1
+    if many > 1:
+        job.knobs["workers"] = many
         if "filename" in job.left:
             job.knobs["sharing"] = "one-file"
     if _device(job.left):
@@ -235,22 +245,22 @@ def _sizes(job: _Job) -> None:
         job.take("nrfiles")
     if (most := _bytes(job.take("io_size"))) is not None:
         job.knobs["ops"] = max(1, most // job.bytes.get("bs", 4096))
-    if (ops := job.take("number_ios")).isdigit():
-        job.knobs["ops"] = int(ops)
+    if ops := job.number("number_ios"):
+        job.knobs["ops"] = ops
 
 
 def _engine(job: _Job) -> None:
     line = job.left["ioengine"].line if "ioengine" in job.left else 0
     named = job.take("ioengine", "psync")
-    engine, depth = ENGINES.get(named), job.take("iodepth", "1")
+    engine, depth = ENGINES.get(named), job.number("iodepth") or 1
     if engine is None:
         job.refused = job.refused or f"line {line}: ioengine = {named}: no counterpart"
     job.knobs["ioengine"] = engine or "psync"
     if engine == ASYNCHRONOUS:
-        job.knobs["depth"] = int(depth) if depth.isdigit() else 1
-        if (batch := job.take("iodepth_batch_complete_min")).isdigit() and int(batch) > 0:
-            job.knobs["batch"] = int(batch)
-    elif depth.isdigit() and int(depth) > 1:
+        job.knobs["depth"] = depth
+        if batch := job.number("iodepth_batch_complete_min"):
+            job.knobs["batch"] = batch
+    elif depth > 1:
         job.note(f"iodepth = {depth}", line, f"{named} has one request in flight, in fio, too")
     if engine == ASYNCHRONOUS and named != ASYNCHRONOUS:
         job.note(f"ioengine = {named}", line, "io_uring takes its place")
@@ -274,11 +284,9 @@ def _caches(job: _Job) -> None:
 
 def _flushes(job: _Job) -> None:
     for option in ("fsync", "fdatasync"):
-        if (every := job.take(option, "0")).isdigit() and int(every) > 0:
-            job.knobs["flush"], job.knobs["flush_call"] = ("each", option) if every == "1" else ("end", option)
-            if every != "1":
-                job.knobs["flush_every"] = int(every)
-                del job.knobs["flush"]
+        if every := job.number(option):
+            job.knobs |= {"flush": "each"} if every == 1 else {"flush_every": every}
+            job.knobs["flush_call"] = option
     ends = [job.take(option, "0") != "0" for option in ("end_fsync", "fsync_on_close")]
     if any(ends) and "flush_call" not in job.knobs:
         job.knobs["flush"] = "end"
@@ -300,9 +308,9 @@ def _durations(job: _Job) -> None:
 
 
 def _pace(job: _Job) -> None:
-    rate = job.take("rate_iops").partition(",")[0]
-    if rate.isdigit():
-        job.knobs["rate"] = f"{int(rate) * int(str(job.knobs.get('workers', 1)))} /s"
+    rate = job.number("rate_iops")
+    if rate:
+        job.knobs["rate"] = f"{rate * int(str(job.knobs.get('workers', 1)))} /s"
         if not {"duration", "ops"} & job.knobs.keys() and "size" in job.bytes:
             job.knobs["ops"] = max(1, job.bytes["size"] // job.bytes.get("bs", 4096))  # fio ends with the file
         if job.take("rate_process") == "poisson":
