@@ -19,6 +19,9 @@ SHIPPED = sorted(Path("/usr/share/doc/fio/examples").glob("*.fio"))
 WITHOUT_FILES = re.compile(r"no counterpart|include is not followed")
 
 
+TIMES = ((4, "runtime = ${TIME}"), (5, "thinktime = soon"))
+
+
 def workloads(text, name="job.fio"):
     return tomllib.loads(translated(text, name).text)["workloads"]
 
@@ -111,6 +114,8 @@ def test_a_number_that_is_written_in_another_way_is_never_lost_in_silence():
     assert {f"line {at}: {one.replace('=', ' = ')}: expected one whole number" for at, one in enumerate(options, 4)} <= {*noted}
     (job,) = tomllib.loads(found.text)["workloads"].values()
     assert not {"rate", "ops", "workers", "depth"} & job.keys()
+    found = translated("[a]\nrw=read\nsize=1m\nruntime=${TIME}\nthinktime=soon", "j")
+    assert found.left_out == tuple(f"job a, line {at}: {one}: expected one time: 60, 5m, 250ms" for at, one in TIMES)
 
 
 def test_a_job_without_counterpart_is_left_out_and_a_file_of_such_jobs_is_refused():

@@ -101,6 +101,15 @@ class _Job:
             return None
         return int(text) if text else None
 
+    def seconds(self, name: str, unit: str = "s") -> float | None:
+        """As `number`, of a time: `60`, `5m`, `250ms`; a number alone is in the unit."""
+        line = self.left[name].line if name in self.left else 0
+        text = self.take(name)
+        found = _seconds(text, unit)
+        if text and found is None:
+            self.note(f"{name} = {text}", line, "expected one time: 60, 5m, 250ms")
+        return found
+
     def note(self, name: str, line: int, why: str) -> None:
         """Keep what cannot be said."""
         self.wrong.append(printable(f"line {line}: {name}: {why}"))
@@ -294,7 +303,7 @@ def _flushes(job: _Job) -> None:
 
 def _durations(job: _Job) -> None:
     line = job.left["runtime"].line if "runtime" in job.left else 0
-    runtime, based = _seconds(job.take("runtime")), job.take("time_based", "0") != "0"
+    runtime, based = job.seconds("runtime"), job.take("time_based", "0") != "0"
     if runtime:
         job.knobs["duration"] = f"{runtime:g} s"
         if not based and "size" in job.knobs:
@@ -303,7 +312,7 @@ def _durations(job: _Job) -> None:
     if (loops := job.take("loops", "1")) != "1":
         job.note(f"loops = {loops}", line, "set `repeats` of the file: each repeat is a run of its own")
     line = job.left["startdelay"].line if "startdelay" in job.left else 0
-    if (delay := _seconds(job.take("startdelay"))) is not None and delay > 0:
+    if (delay := job.seconds("startdelay")) is not None and delay > 0:
         job.note(f"startdelay = {delay:g} s", line, "no counterpart: workloads of a trial start one after the other")
 
 
@@ -316,7 +325,7 @@ def _pace(job: _Job) -> None:
         if job.take("rate_process") == "poisson":
             job.knobs["arrivals"] = "poisson"
     job.take("rate_process")
-    think = _seconds(job.take("thinktime"), unit="us")
+    think = job.seconds("thinktime", unit="us")
     if think:
         job.knobs["think"] = f"{think * 1e6:g} us"
 
