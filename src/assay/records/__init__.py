@@ -47,6 +47,7 @@ from assay.records.evidence import (
 )
 from assay.records.experiment import (
     ADDRESS,
+    MACHINE,
     ON,
     Change,
     Claim,
@@ -56,6 +57,7 @@ from assay.records.experiment import (
     Factor,
     HostSpec,
     Load,
+    MachineSpec,
     Measure,
     Pairs,
     Path,
