@@ -63,8 +63,8 @@ class MachineSettings:
         for station, one in self._set:
             for setting, now in kernel_settings.changed_since(station.host, (one,)):
                 raise TrialError(
-                    f"{setting.path} was set to {setting.value!r} on {station.name} and says {now!r} now: another program changed it "
-                    "during the trial. Stop that program (tuned, irqbalance, power-profiles-daemon)."
+                    f"{setting.path} was {setting.value!r} on {station.name} and is {now!r} now: another program changed "
+                    "it during the trial. Stop that program (tuned, irqbalance, power-profiles-daemon)."
                 )
 
     def facts(self) -> Iterator[Fact]:
