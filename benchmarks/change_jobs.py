@@ -1,4 +1,4 @@
-"""A change against its base in one job (docs/howto/ci.md): how often equal versions are called worse, how often 10 % more is found.
+"""A change against its base in one job (docs/howto/ci.md): how often equal ones are called worse, how often 10 % more is found.
 
 Simulated jobs repeat pairs until the interval is within 3 % to either side, 40 at most, as the file of the page does in its
 budget. A neighbour disturbs three of ten runs: by up to 60 % of the elapsed time, by up to 10 % of the CPU time (caches and
