@@ -457,6 +457,9 @@ def selftest(
     same: Annotated[
         int | None, typer.Option("--same", metavar="N", help="Compare a directory with itself N times; count false alarms.")
     ] = None,
+    inference: Annotated[
+        int | None, typer.Option("--inference", metavar="N", help="Draw N experiments of known truth; count false conclusions.")
+    ] = None,
     casebook: Annotated[
         bool, typer.Option("--casebook", help="Run public reports of figures that fooled somebody; count which are named.")
     ] = False,
@@ -478,7 +481,15 @@ def selftest(
     from assay.selftest import Request
 
     choice = verb.Choice(
-        audit=audit, rules=rules, times=times, sound=sound, observers=observers, same=same, casebook=casebook, cases=cases
+        audit=audit,
+        rules=rules,
+        times=times,
+        sound=sound,
+        observers=observers,
+        same=same,
+        inference=inference,
+        casebook=casebook,
+        cases=cases,
     )
     finish(lambda: verb.selftest(choice, Request(json_to=json_to, gate=gate, progress=progress)))
 
