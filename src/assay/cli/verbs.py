@@ -443,7 +443,7 @@ def completion(
 
 @app.command()
 def selftest(
-    audit: Annotated[bool, typer.Option("--audit", help="Run planted lies and their sound twins through the rules.")] = False,
+    audit: Annotated[bool, typer.Option("--audit", help="Run planted faults and their sound controls through the rules.")] = False,
     rules: Annotated[str | None, typer.Option("--rules", metavar="T01,D02", help="With --audit: only these rules.")] = None,
     times: Annotated[
         int | None, typer.Option("--times", metavar="N", help="With --audit: runs of each control. With --observers: pairs.")
@@ -464,7 +464,7 @@ def selftest(
     json_to: JsonOption = None,
     gate: Annotated[
         Gate,
-        typer.Option("--gate", metavar="[=strict]", help="Exit 3 on a missed lie, an accused twin, too many false alarms."),
+        typer.Option("--gate", metavar="[=strict]", help="Exit 3 on a missed fault, an accused control, too many false alarms."),
     ] = Gate.OFF,
     progress: ProgressOption = ProgressMode.AUTO,
 ) -> None:
