@@ -176,7 +176,7 @@ def check(
     json_to: JsonOption = None,
     gate: VerdictGateOption = Gate.OFF,
 ) -> None:
-    """Check a published figure by arithmetic, without a run."""
+    """Check a published number by arithmetic, without a run."""
     from assay.cli.check import check as verb
 
     finish(lambda: verb(words, json_to=json_to, gate=gate))
@@ -458,7 +458,7 @@ def selftest(
         int | None, typer.Option("--same", metavar="N", help="Compare a directory with itself N times; count false alarms.")
     ] = None,
     casebook: Annotated[
-        bool, typer.Option("--casebook", help="Run public reports of figures that fooled somebody; count which are named.")
+        bool, typer.Option("--casebook", help="Run public reports of numbers that fooled somebody; count which are named.")
     ] = False,
     cases: Annotated[str | None, typer.Option("--cases", metavar="NAMES", help="With --casebook: only these pages.")] = None,
     json_to: JsonOption = None,

@@ -1,4 +1,4 @@
-"""`assay selftest --casebook`: public reports of figures that fooled somebody, run again here, and what Assay says of them.
+"""`assay selftest --casebook`: public reports of numbers that fooled somebody, run again here, and what Assay says of them.
 
 A lie is a hit where the verdict is the page's and every rule and word that names the cause is in the answer; a half where one
 of both is; else a miss. A half counts as a miss. A twin is accused where a rule other than one of noise invalidates it, or where
