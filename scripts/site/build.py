@@ -26,7 +26,7 @@ SITE = WORK / "html"
 
 COPIED = ("README.md", "CHANGELOG.md", "ARCHITECTURE.md", "DEVELOP.md", "LICENSE", "docs", "experiments", "benchmarks")
 KEPT = {".md", ".toml", ".png", ".svg", ".sh", ".json", ""}
-DEVELOPERS = ("docs/contracts.md", "docs/engine-protocol.md", "docs/line-protocol.md", "docs/audit.md", "docs/howto/intervals.md")
+DEVELOPERS = ("docs/engine-protocol.md", "docs/line-protocol.md", "docs/audit.md", "docs/howto/intervals.md")
 """Pages among those of users that only who works on Assay reads."""
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Start", ("README.md", "docs/tutorial.md", "docs/cheat_sheet.md", "docs/concepts.md", "docs/howto/read-a-report.md")),
