@@ -13,7 +13,7 @@ case $kind in
   rules) more="tests/rules/test_every_rule.py tests/audit/test_sources.py" page="src/assay/rules/$name.py" ;;
   observers) more="tests/observers/test_declared_cost.py" page="docs/observers src/assay/observers/$name.py" ;;
   parsers) more="tests/parsers/test_laws.py" page="docs/parsers src/assay/parsers/$name.py" ;;
-  *) more="" page="docs/$kind/$name.md src/assay/$kind/$name.py" ;;
+  *) more="" page="docs/$kind src/assay/$kind/$name.py" ;;
 esac
 tested="tests/$kind/test_$name.py tests/test_catalogue.py tests/test_pages.py $more"
 failed=0
