@@ -29,7 +29,17 @@ KEPT = {".md", ".toml", ".png", ".svg", ".sh", ".json", ""}
 DEVELOPERS = ("docs/engine-protocol.md", "docs/line-protocol.md", "docs/audit.md", "docs/howto/intervals.md")
 """Pages among those of users that only who works on Assay reads."""
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Start", ("README.md", "docs/tutorial.md", "docs/cheat_sheet.md", "docs/concepts.md", "docs/howto/read-a-report.md")),
+    (
+        "Start",
+        (
+            "README.md",
+            "docs/howto/install.md",
+            "docs/tutorial.md",
+            "docs/cheat_sheet.md",
+            "docs/concepts.md",
+            "docs/howto/read-a-report.md",
+        ),
+    ),
     ("Tasks", ("docs/howto/",)),
     ("Reference", ("docs/",)),
     ("Casebook", ("docs/casebook/",)),
