@@ -140,7 +140,7 @@ def test_the_answer_comes_first_and_the_sums_last():
 
 def test_what_went_wrong_is_said_once_with_how_often():
     miss = outcome(Side.MISSED, Side.ACCUSED)
-    assert list(remarks([miss, miss])) == ["lie missed: so (2 times)", "twin accused: so (2 times)"]
+    assert list(remarks([miss, miss])) == ["fault missed: so (2 times)", "control accused: so (2 times)"]
     text = counts.text(told(miss, miss))
     assert text.startswith("0 of 2 faults caught, 2 of 2 controls accused")
     assert "T01 client_page_cache: lie missed: so (2 times)" in text
