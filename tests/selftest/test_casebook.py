@@ -14,7 +14,10 @@ from stage.assay_process import Bench
 from stage.rows import each
 
 GIVEN = 'INVALID or TAINTED, T06, "never written"'
-GOOD = "# T\n\n- **Believed:** a.\n- **It was:** b.\n- **Assay:** INVALID, T06\n- **Source:** <https://x>\n\n```sh\n# fault\ntrue\n```\n"
+GOOD = (
+    "# T\n\n- **Believed:** a.\n- **It was:** b.\n- **Assay:** INVALID, T06\n- **Source:** <https://x>\n\n"
+    "```sh\n# fault\ntrue\n```\n"
+)
 
 
 def finding(rule="T06", state="fail", severity="invalidates"):

@@ -443,7 +443,9 @@ def completion(
 
 @app.command()
 def selftest(
-    audit: Annotated[bool, typer.Option("--audit", help="Run planted faults and their sound controls through the rules.")] = False,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Run planted faults and their sound controls through the rules.")
+    ] = False,
     rules: Annotated[str | None, typer.Option("--rules", metavar="T01,D02", help="With --audit: only these rules.")] = None,
     times: Annotated[
         int | None, typer.Option("--times", metavar="N", help="With --audit: runs of each control. With --observers: pairs.")
