@@ -41,7 +41,7 @@ Options:
   --server PART=VALUE,... The local server of which the command is a client: pid_file=FILE or cgroup=GROUP, and its data=DIR,
                           address=IP. Its page cache, CPUs and network are audited too.
   --json=FILE             Write JSON to FILE (docs/stat-json.md).
-  --save[=LAB]            Keep the run in a notebook: as a repeat of its command, or as another arm.
+  --save[=LAB]            Keep the run in a notebook: as a repeat of its command, or as another variant.
   --lab DIR               The notebook of --save. Default: $ASSAY_LAB, else ./lab.
   --repeat N              Run the command N times; show the mean and its confidence interval first.
   --vs 'OTHER COMMAND'    Run both in changing order (5 times each, or --repeat N); show the ratio. May be repeated.
