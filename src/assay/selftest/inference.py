@@ -232,7 +232,7 @@ def rows(found: Promises) -> Iterator[Row]:
     """A line for each promise."""
     family, coverage, power = found.family, found.coverage, found.power
     yield row(
-        "equal levels said to differ, in the measure that decides", family, f"at most {percent(PROMISED)}: {limit_state(family)}"
+        "equal levels shown to differ, in the measure that decides", family, f"at most {percent(PROMISED)}: {limit_state(family)}"
     )
     yield Row(
         cells=(
