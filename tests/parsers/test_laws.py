@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from assay import catalogue
 from assay.catalogue import printed
+from assay.watch import imported
 from stage import sizes
 from stage.parser_cases import RECORDED, figures_or_refusal, recorded
 
@@ -28,6 +29,16 @@ def test_any_recording_gives_figures_or_a_refusal(parser):
     for name in RECORDED:
         figures_or_refusal(parser, recorded(name))
     assert OWN[parser.name], "no recording that it understands"
+
+
+@pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
+def test_it_knows_what_its_program_printed_and_nothing_else(parser):
+    programs = catalogue.programs_of(parser.name)
+    texts = [text for name in OWN[parser.name] if imported.recognised(text := recorded(name)).tool == parser.name]
+    known = [(program, text[:60]) for program in programs for text in texts if parser.recognises((program, "-x"), text)]
+    assert len(known) == len(programs) * len(texts) > 0
+    assert [text[:60] for text in texts if parser.recognises(("another",), text)] == []
+    assert [program for program in programs if parser.recognises((program,), "usage\n")] == []
 
 
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
