@@ -4,12 +4,11 @@ import functools
 import re
 from pathlib import Path
 
-import pytest
-
 from assay import catalogue
 from assay.catalogue import console
 from assay.errors import EvidenceError
 from assay.watch import imported
+from stage.rows import each
 
 ROOT = Path(__file__).parents[2]
 VERSION = re.compile(r"-(\d{1,3}(?:\.\d+)*[a-z]?|20\d\d|50\d{3})(?=[-.])")
@@ -35,7 +34,7 @@ def in_order(version):
     return [int(part) for part in re.findall(r"\d+", version)]
 
 
-@pytest.mark.parametrize("name", catalogue.names("parsers"))
+@each("name", *catalogue.names("parsers"))
 def test_the_page_names_the_versions_that_are_recorded(name):
     page = (ROOT / "docs" / "parsers" / f"{name}.md").read_text(encoding="utf-8")
     held = HELD.search(page)
