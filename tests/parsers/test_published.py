@@ -109,7 +109,7 @@ def before(prefix, text):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
-@few_and_many("every", 3, 1)
+@few_and_many("every", 5, 1)
 def test_what_happened_to_a_text_on_its_way_changes_no_figure(way, every):
     failures = []
     for path in sorted((FOLDER / "published").iterdir())[list(WAYS).index(way) % every :: every]:
