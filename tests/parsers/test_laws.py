@@ -189,6 +189,7 @@ def test_laws_of_recordings(parser):
     assert [line for law in RECORDINGS for line in broken(law, parser)] == []
 
 
+@pytest.mark.hypothesis  # `make long` asks for a hundred times as many examples of what has this mark
 @OF_EACH
 def test_laws_of_damage(parser):
     seeds = [(law, f"{law.__name__} {number}") for law, times in CHANCE.items() for number in range(scaled(times))]
