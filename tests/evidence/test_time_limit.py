@@ -6,8 +6,7 @@ import pytest
 
 from assay.answer.wording import time_spent
 from assay.evidence import time_limit
-from assay.evidence.time_limit import Cause
-from assay.records import Direction, Observations, Rung
+from assay.records import Cause, Direction, Observations, Rung
 from audit.case_builder import gauge, reading
 from stage.noise_cases import phase
 from stage.time_cases import counted, course, series

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.answer.answer import Answer, answer
-from assay.answer.wording import comparison, effects, layers, scaling, summary
+from assay.answer.wording import comparison, effects, layers, scaling, summary, time_spent
 from assay.measures import directory
 from assay.plain import to_plain
 from assay.records import Results
@@ -43,6 +43,7 @@ def answers(results: Results, found: Answer) -> dict[str, Any]:
         "comparisons": [
             {**to_plain(one), "id": one.id, "statement": comparison.statement(experiment, one)} for one in results.comparisons
         ],
+        "times": [{**to_plain(one), "statement": time_spent.of_runs(one)} for one in results.times],
         "dips": [{**to_plain(one), "statement": comparison.dip(experiment, one)} for one in results.dips],
         "scaling": [{**to_plain(one), "statement": scaling.statement(experiment, one)} for one in results.scaling],
         "sensitivity": [

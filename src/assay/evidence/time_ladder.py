@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from assay.evidence import device_idle, ladder
 from assay.frozen import dataclass
-from assay.records import Observations, Phase, Series
+from assay.records import Observations, Phase, Series, TimePart
 
 LAYER = "time"
 LOAD, SERVER = "load", "server"
@@ -43,22 +43,6 @@ ADDED = 4.0
 """Looks that are added to those that are independent, half of them in the state."""
 LEAST_SHARE = 0.005
 """Less of the time a device was busy is not told."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimePart:
-    """What the threads of one process name did in one state."""
-
-    process: str
-    state: str
-    share: float
-    """Of the time of the group: all shares add up to 1."""
-    error: float
-    """Half of the 95 % interval of the share."""
-    threads: float
-    """How many were in that state, on average."""
-    pieces: float = 1.0
-    """How often it was found after a look that did not find it."""
 
 
 @dataclass(frozen=True, kw_only=True)

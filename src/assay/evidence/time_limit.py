@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from enum import StrEnum
 
 from assay.evidence import device_idle, ladder, time_ladder
 from assay.evidence.time_ladder import LOAD, READY, RUNNING, SERVER, TimeLadder
-from assay.frozen import dataclass
-from assay.records import Direction, Observations, Phase, Series
+from assay.records import Cause, Direction, Observations, Phase, Series, TimeLimit
+from assay.records.time_spent import MOST
 
-MOST = 0.5
-"""So much of the time one thing must have to be called the limit."""
 FRESH = 0.5
 """So many of the looks find a new process where programs end as soon as they are started."""
 LEAST_LEFT = 0.1
@@ -49,41 +46,6 @@ WORK = (*ABLE, *STORAGE, "sleep", "write_socket", "connect", "read_socket")
 """States of a thread that does something, or waits for something outside of its program."""
 
 
-class Cause(StrEnum):
-    """What the limit is."""
-
-    CPU = "cpu"
-    NO_CPU = "no-cpu"
-    QUOTA = "cpu-quota"
-    STARTS = "starts"
-    LOCK = "lock"
-    TURNS = "turns"
-    SLEEP = "sleep"
-    FLUSH = "flush"
-    DEVICE = "device"
-    ONE_REQUEST = "one-request"
-    THROTTLE = "throttle"
-    FILES = "files"
-    METADATA = "metadata"
-    PAGES = "pages"
-    DIRTY = "dirty"
-    CONNECT = "connect"
-    NAMES = "names"
-    LATE_ACKNOWLEDGEMENT = "late-acknowledgement"
-    WINDOW = "window"
-    READER = "reader"
-    PATH_RATE = "path-rate"
-    CONGESTION = "congestion"
-    PATH_DELAY = "path-delay"
-    PEER = "peer"
-    POOL = "pool"
-    FEW_REQUESTS = "few-requests"
-    PIPE = "pipe"
-    TERMINAL = "terminal"
-    STOPPED = "stopped"
-    NOTHING = "nothing"
-
-
 SINGLE = {
     "sleep": Cause.SLEEP,
     "flush": Cause.FLUSH,
@@ -99,34 +61,6 @@ SINGLE = {
 """State that has most of the time -> what that is."""
 UNCHANGED = (Cause.CPU, Cause.NO_CPU, Cause.QUOTA, Cause.LOCK, Cause.TURNS)
 """Limits of a server that no more requests would change."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimeLimit:
-    """What had most of the time."""
-
-    cause: Cause
-    share: float
-    """Of the time; of a lock, of the threads that have work."""
-    error: float
-    """Half of the 95 % interval of the share."""
-    process: str = ""
-    at_server: bool = False
-    name: str = ""
-    """Of a device or control group; of a lock the state of most threads that did not wait for it."""
-    count: float | None = None
-    """Of threads that wait, or of requests in flight."""
-    among: float | None = None
-    """Of how many, or how many work meanwhile."""
-    ns: float | None = None
-    """A round trip; the least one of a path."""
-    rest: TimeLimit | None = None
-    """What had most of the time in which there was a CPU, where there was none for most of it."""
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether its share is more than half whatever the looks missed."""
-        return self.share - self.error > MOST
 
 
 def of_phase(phase: Phase, seen: Observations) -> TimeLimit | None:

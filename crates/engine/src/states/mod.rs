@@ -26,7 +26,8 @@ const SHARE: f64 = 0.003;
 const SHARE_OF_MANY: f64 = 0.01;
 const FEW: usize = 8;
 const SHORTEST: Duration = Duration::from_millis(2);
-const LONGEST: Duration = Duration::from_millis(500);
+/// Between two looks at 10,000 threads or processes: the share is kept at any number.
+const LONGEST: Duration = Duration::from_secs(10);
 /// So much CPU time may be spent at a larger share, so that a short command is looked at often enough, too.
 const AT_FIRST_NS: u64 = 10_000_000;
 const SHARE_AT_FIRST: f64 = 0.005;
@@ -42,6 +43,9 @@ const FOLLOWS: f64 = 0.2;
 struct Options {
     /// The processes whose threads and children are looked at, by what they are, such as `load` and `server`.
     roots: BTreeMap<String, Vec<u32>>,
+    /// Of a group the process that gets what its ended processes leave behind.
+    #[serde(default)]
+    adopters: BTreeMap<String, u32>,
 }
 
 /// Serves `states` and ends the process, or returns where another word was given.
@@ -65,7 +69,10 @@ fn serve(options: &Options) {
     let mut groups: Vec<(&String, Tree, Account)> = options
         .roots
         .iter()
-        .map(|(name, roots)| (name, Tree::new(roots), Account::default()))
+        .map(|(name, roots)| {
+            let adopter = options.adopters.get(name).copied();
+            (name, Tree::new(roots, adopter), Account::default())
+        })
         .collect();
     let mut chance = Random::new(u64::from(std::process::id()));
     let (mut cost_s, mut last_ns) = (0.0, cpu_ns());

@@ -1,7 +1,7 @@
 //! The threads of some processes and of all below them, with what each does now.
 
 use super::kind::{self, Kind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -13,6 +13,8 @@ const MOST: usize = 512;
 const MOST_HELD: usize = 256;
 /// A thread that was not found running has its times counted at each look of this number.
 const COUNTED_EVERY: u64 = 16;
+/// What was left to the adopter is asked for at each look of this number.
+const ADOPTED_EVERY: u64 = 8;
 /// A thread that waits for another one, and was not woken for so long, or not so often, has nothing to do.
 const IDLE: Duration = Duration::from_secs(1);
 const LEAST_TURNS: u64 = 3;
@@ -30,6 +32,12 @@ pub struct Seen {
 
 pub struct Tree {
     roots: Vec<u32>,
+    /// Who gets the orphans of the roots, and the children that are not theirs.
+    adopter: Option<(u32, HashSet<u32>)>,
+    /// The name of this program: a root of that name only starts others as soon as it has a child.
+    own_name: String,
+    /// Each thread of so many is asked at a look.
+    every: usize,
     processes: HashMap<u32, Process>,
     threads: HashMap<u32, Thread>,
     /// CPU time and time without one of each process name, of threads that are gone, too.
@@ -70,9 +78,17 @@ struct Thread {
 }
 
 impl Tree {
-    pub fn new(roots: &[u32]) -> Self {
+    /// Of these processes. `adopter` is the process that gets what their ended parents leave.
+    pub fn new(roots: &[u32], adopter: Option<u32>) -> Self {
+        let others = |pid| {
+            let there = children_of_process(pid).into_iter();
+            there.filter(|child| !roots.contains(child)).collect()
+        };
         Self {
             roots: roots.to_vec(),
+            adopter: adopter.map(|pid| (pid, others(pid))),
+            own_name: read(Path::new("/proc/self/comm")).trim_end().to_owned(),
+            every: 1,
             processes: HashMap::new(),
             threads: HashMap::new(),
             times: HashMap::new(),
@@ -94,40 +110,79 @@ impl Tree {
     /// What each thread does now. Those that are not there any more are left out.
     pub fn look(&mut self) -> Vec<Seen> {
         self.looks += 1;
-        let mut found = Vec::new();
-        let mut rest = self.roots.clone();
-        let mut names: Vec<(u32, u32, String)> = Vec::new();
+        let (mut found, mut count) = (Vec::new(), 0);
+        let mut rest = self.known();
         while let Some(pid) = rest.pop() {
+            if self.is_seen(pid) {
+                continue;
+            }
             let Some((name, threads)) = self.threads_of(pid) else {
                 continue;
             };
+            let (first, below) = (found.len(), rest.len());
+            let step = self.every.max(threads.len().div_ceil(MOST)).max(1);
             for tid in threads {
-                names.push((pid, tid, name.clone()));
-                rest.extend(self.children_of(pid, tid));
-            }
-        }
-        let every = names.len().div_ceil(MOST).max(1);
-        let first = self.looks as usize % every;
-        for (pid, tid, name) in names.into_iter().skip(first).step_by(every) {
-            if let Some(mut kind) = self.kind_of(pid, tid) {
-                self.count_times(tid, &name, kind);
-                if kind == Kind::OtherThread && self.is_idle(tid) {
-                    kind = Kind::Idle;
+                count += 1;
+                if !(count + self.looks as usize).is_multiple_of(step) {
+                    continue;
                 }
-                let began = self.processes.get(&pid).map(|process| process.began);
-                found.push(Seen {
-                    process: name,
-                    pid,
-                    kind,
-                    weight: every as f64,
-                    is_new: began == Some(self.looks),
-                });
+                rest.extend(self.children_of(pid, tid));
+                found.extend(self.seen(pid, tid, &name, step));
+            }
+            if name == self.own_name && rest.len() > below && self.roots.contains(&pid) {
+                found.truncate(first); // it only waits for the command
+            } else {
+                wait_for_children(&mut found[first..]);
             }
         }
-        let looks = self.looks;
-        self.threads.retain(|_, thread| thread.look == looks);
-        self.processes.retain(|_, process| process.look == looks);
+        self.every = count.div_ceil(MOST).max(1);
+        self.forget();
         found
+    }
+
+    /// The roots, what they left to their adopter, and every process that was there at the last look: its parent may be gone.
+    fn known(&self) -> Vec<u32> {
+        let due = self.looks.is_multiple_of(ADOPTED_EVERY);
+        let orphans = self
+            .adopter
+            .iter()
+            .filter(|_| due)
+            .flat_map(|(pid, others)| {
+                let there = children_of_process(*pid).into_iter();
+                there.filter(|child| !others.contains(child))
+            });
+        let mut known: Vec<u32> = self.processes.keys().copied().chain(orphans).collect();
+        known.extend(&self.roots);
+        known
+    }
+
+    fn is_seen(&self, pid: u32) -> bool {
+        let process = self.processes.get(&pid);
+        process.is_some_and(|process| process.look == self.looks)
+    }
+
+    fn seen(&mut self, pid: u32, tid: u32, name: &str, step: usize) -> Option<Seen> {
+        let mut kind = self.kind_of(pid, tid)?;
+        self.count_times(tid, name, kind);
+        if kind == Kind::OtherThread && self.is_idle(tid) {
+            kind = Kind::Idle;
+        }
+        let began = self.processes.get(&pid).map(|process| process.began);
+        Some(Seen {
+            process: name.to_owned(),
+            pid,
+            kind,
+            weight: step as f64,
+            is_new: began == Some(self.looks),
+        })
+    }
+
+    /// Drops processes that are gone, and threads of which nothing was heard for as many looks as all take their turn in.
+    fn forget(&mut self) {
+        let looks = self.looks;
+        let oldest = looks.saturating_sub(2 * (self.every as u64 - 1));
+        self.threads.retain(|_, thread| thread.look >= oldest);
+        self.processes.retain(|_, process| process.look == looks);
     }
 
     /// The name of a process and its threads; none where it is gone.
@@ -137,16 +192,18 @@ impl Tree {
             .processes
             .entry(pid)
             .or_insert_with(|| Process::open(pid, looks));
-        process.look = self.looks;
-        let count = std::fs::metadata(&process.tasks).ok()?.nlink();
+        let name = process.comm.read().trim_end().to_owned();
+        let count = std::fs::metadata(&process.tasks).map(|one| one.nlink());
+        let Some(count) = count.ok().filter(|_| !name.is_empty()) else {
+            self.processes.remove(&pid); // its number may be another process's by now
+            return None;
+        };
+        process.look = looks;
         if process.count != count {
             process.count = count;
             process.threads = numbers(&process.tasks);
         }
-        Some((
-            process.comm.read().trim_end().to_owned(),
-            process.threads.clone(),
-        ))
+        Some((name, process.threads.clone()))
     }
 
     fn children_of(&mut self, pid: u32, tid: u32) -> Vec<u32> {
@@ -157,10 +214,7 @@ impl Tree {
             .entry(tid)
             .or_insert_with(|| Thread::open(pid, tid, held));
         thread.look = looks;
-        let text = thread.children.read();
-        text.split_ascii_whitespace()
-            .filter_map(|word| word.parse().ok())
-            .collect()
+        words(&thread.children.read())
     }
 
     fn kind_of(&mut self, pid: u32, tid: u32) -> Option<Kind> {
@@ -273,6 +327,32 @@ fn read(path: &Path) -> String {
         |_| String::new(),
         |bytes| String::from_utf8_lossy(&bytes).into_owned(),
     )
+}
+
+fn words(text: &str) -> Vec<u32> {
+    text.split_ascii_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .collect()
+}
+
+/// The children of all threads of a process.
+fn children_of_process(pid: u32) -> Vec<u32> {
+    let tasks = PathBuf::from(format!("/proc/{pid}/task"));
+    let threads = numbers(&tasks).into_iter();
+    threads
+        .flat_map(|tid| words(&read(&tasks.join(tid.to_string()).join("children"))))
+        .collect()
+}
+
+/// Where a thread of a process waits for a child, those that wait for another thread wait for the child, too.
+fn wait_for_children(threads: &mut [Seen]) {
+    if threads.iter().any(|one| one.kind == Kind::Child) {
+        for one in threads {
+            if one.kind == Kind::OtherThread {
+                one.kind = Kind::Child;
+            }
+        }
+    }
 }
 
 fn numbers(path: &Path) -> Vec<u32> {
