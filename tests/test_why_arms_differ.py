@@ -18,7 +18,6 @@ title = "A flush after each record"
 question = "What does a flush after each record cost?"
 repeats = 5
 compare = "w.variables.way"
-observers = ["*", "thread_states"]
 
 [targets.disk]
 kind = "loopfs"

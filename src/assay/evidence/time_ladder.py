@@ -78,6 +78,8 @@ class TimeLadder:
     """Share of the looks that found a new process."""
     connections: Connections | None
     """None where nobody waited for another end."""
+    of: float = 1.0
+    """Of the clock the part whose shares these are."""
 
     def share(self, *states: str) -> float:
         """The share of some states, of all processes."""

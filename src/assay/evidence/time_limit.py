@@ -81,7 +81,7 @@ def _with_cpus(load: TimeLadder) -> TimeLadder | None:
     if left < LEAST_LEFT:
         return None
     parts = (one for one in load.parts if one.state != READY)
-    return replace(load, parts=tuple(replace(one, share=one.share / left, error=one.error / left) for one in parts))
+    return replace(load, of=left, parts=tuple(replace(one, share=one.share / left, error=one.error / left) for one in parts))
 
 
 def _named(load: TimeLadder, server: TimeLadder | None, phase: Phase, seen: Observations) -> TimeLimit | None:
@@ -165,12 +165,12 @@ def _quota(phase: Phase, seen: Observations) -> tuple[str, float]:
 def _of_files(found: TimeLadder, phase: Phase, seen: Observations, *, at_server: bool) -> TimeLimit:
     """Reads and writes that wait: for a throttle, for a device, for one request after the other, or for what no device shows."""
     share, error, process = found.share(*FILES), found.error(*FILES), found.process(*FILES)
-    throttle = next(_throttles(phase, seen, share), None)
+    throttle = next(_throttles(phase, seen, share * found.of), None)
     if throttle is not None:
         return TimeLimit(cause=Cause.THROTTLE, share=share, error=error, process=process, at_server=at_server, name=throttle)
     name, busy, in_flight = max(_devices(phase, seen), key=lambda one: one[1], default=("", 0.0, 0.0))
     cause = Cause.DEVICE if in_flight >= SEVERAL else Cause.ONE_REQUEST
-    if busy < IDLE_DEVICE * share:
+    if busy < IDLE_DEVICE * share * found.of:
         cause = Cause.FILES
     return TimeLimit(
         cause=cause,

@@ -104,7 +104,6 @@ OBSERVER = Observer(
         ),
     ),
     watch=Watch.ALWAYS,
-    on_request=True,
     cost="92 µs CPU per look, and up to 0.3 % of a CPU for the looks at up to 8 threads",
     available=available,
     read=read,

@@ -12,7 +12,7 @@ pub enum Kind {
     WriteThrottled,
     Flush,
     Metadata,
-    /// Waiting for asynchronous operations: `io_getevents`, `io_uring_enter`.
+    /// Waiting for asynchronous operations: `io_submit`, `io_getevents`, `io_uring_enter`.
     AsyncIo,
     /// Outside of a system call, without a CPU: a page that is read.
     PageFault,
@@ -177,9 +177,15 @@ const OTHERS: &[(Kind, &[i64])] = &[
             libc::SYS_accept4,
         ],
     ),
+    // Of a file in the page cache io_submit(2) itself waits for the device.
     (
         Kind::AsyncIo,
-        &[libc::SYS_io_getevents, libc::SYS_io_uring_enter],
+        &[
+            libc::SYS_io_submit,
+            libc::SYS_io_getevents,
+            libc::SYS_io_pgetevents,
+            libc::SYS_io_uring_enter,
+        ],
     ),
     (
         Kind::Sleep,
