@@ -10,7 +10,8 @@ share that was hardly ever seen has an error, too.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from assay.evidence import device_idle, ladder
 from assay.frozen import dataclass
@@ -20,7 +21,9 @@ LAYER = "time"
 LOAD, SERVER = "load", "server"
 ALIVE, FRESH = "alive", "fresh"
 """Looks that found a thread, and those that found a process which was new."""
-WHOLE = ("looks", ALIVE, "denied", FRESH)
+ALIVE_NS = "alive_ns"
+"""Time in which there was a thread."""
+WHOLE = ("looks", ALIVE, ALIVE_NS, "denied", FRESH)
 SQUARES = {1: "squares", 4: "squares_4", 16: "squares_16", 64: "squares_64", 256: "squares_256"}
 """Looks in a block -> the sum of the squares of the blocks' sums."""
 SUMS = ("share", "threads", "pieces", *SQUARES.values())
@@ -34,6 +37,8 @@ CONNECTIONS = {
     )
 }
 RUNNING, READY = "running", "ready"
+ABLE = (RUNNING, READY)
+"""States of a thread that could run."""
 FEWEST_LOOKS = 25
 """Fewer tell nothing: the error of a half is then a fifth."""
 FEWEST_BLOCKS = 6
@@ -41,6 +46,12 @@ SHORTEST_NS = 200_000_000
 NORMAL = 1.96
 ADDED = 4.0
 """Looks that are added to those that are independent, half of them in the state."""
+MOST_FRESH = 0.05
+"""At more looks with a new process counts of threads are too low."""
+ALONE = 0.98
+"""Where hardly more threads are able to run than its share of the time says, one at a time runs: counts are its share."""
+LEAST_ERROR = 0.01
+"""Of a count: a thread may end after its last one."""
 LEAST_SHARE = 0.005
 """Less of the time a device was busy is not told."""
 
@@ -107,7 +118,7 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
     """Where the time of a group went while the clock ran; None where too few looks were taken, or the phase is too short."""
     if phase.end_ns - phase.start_ns < SHORTEST_NS:
         return None
-    metrics = (ALIVE, FRESH, *CONNECTIONS, *SUMS, *TIMES)
+    metrics = (ALIVE, ALIVE_NS, FRESH, *CONNECTIONS, *SUMS, *TIMES)
     series = (one for metric in metrics for one in observations.over_time(phase.name, LAYER, metric))
     every = [one for one in series if one.subject.partition(":")[0] == group]
     whole: dict[str, float] = {}
@@ -123,15 +134,17 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
     looks = whole.get(ALIVE, 0.0)
     if looks < FEWEST_LOOKS:
         return None
-    ready = _ready_shares(phase, every)
-    parts = sorted(_parts(rows, looks, ready), key=lambda part: (-part.share, -part.threads))
+    times, fresh = _times(phase, every), whole.get(FRESH, 0.0) / looks
+    counted = {name: sum(one.values()) / whole[ALIVE_NS] for name, one in times.items()} if whole.get(ALIVE_NS) else {}
+    sampled = tuple(_parts(rows, looks, {name: one["ready_ns"] / (sum(one.values()) or 1.0) for name, one in times.items()}))
+    parts = sorted(calibrated(sampled, counted, looks, fresh), key=lambda part: (-part.share, -part.threads))
     if not any(part.share for part in parts):
         return None
     return TimeLadder(
         group=group,
         looks=round(looks),
         parts=tuple(parts),
-        fresh=whole.get(FRESH, 0.0) / looks,
+        fresh=fresh,
         connections=_connections(whole),
     )
 
@@ -188,17 +201,41 @@ def student(freedom: float) -> float:
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
-def _ready_shares(phase: Phase, every: list[Series]) -> dict[str, float]:
-    """Process name -> of the time in which its threads could run, the share without a CPU: counted by the kernel, exact."""
+def calibrated(parts: Sequence[TimePart], counted: Mapping[str, float], looks: float, fresh: float) -> Iterator[TimePart]:
+    """Yield the parts with what could run as the kernel counted it (threads, on average), and all others in the time left.
+
+    On a busy machine a look waits for a CPU itself, and finds the load when it sleeps: too often. Counts of threads that begin
+    and end between two looks are too low; where there are many of those, counts only raise what was seen.
+    """
+    seen: dict[str, float] = {}
+    for part in parts:
+        if part.state in ABLE:
+            seen[part.process] = seen.get(part.process, 0.0) + part.threads
+    factors = {name: counted[name] / mean for name, mean in seen.items() if mean and counted.get(name)}
+    factors = {name: max(1.0, factor) if fresh > MOST_FRESH else factor for name, factor in factors.items()}
+    able = sum(part.share for part in parts if part.state in ABLE)
+    raised = sum(part.share * factors.get(part.process, 1.0) for part in parts if part.state in ABLE)
+    fitting = min(1.0, 1.0 / raised) if raised else 1.0
+    rest = (1 - raised * fitting) / (1 - able) if able < 1 else 0.0
+    for part in parts:
+        if part.state in ABLE:
+            factor = factors.get(part.process, 1.0)
+            is_exact = part.process in factors and fresh <= MOST_FRESH and part.share >= ALONE * part.threads
+            error = part.share * fitting * factor / looks + LEAST_ERROR if is_exact else part.error
+            yield replace(part, share=part.share * factor * fitting, threads=part.threads * factor, error=min(error, part.error))
+        else:
+            yield replace(part, share=part.share * rest)
+
+
+def _times(phase: Phase, every: list[Series]) -> dict[str, dict[str, float]]:
+    """Process name -> time on a CPU, and ready for one without it: counted by the kernel, exact."""
     found: dict[str, dict[str, float]] = {}
     for one in every:
         if one.metric in TIMES:
             name = one.subject.partition(":")[2]
             sums = found.setdefault(name, dict.fromkeys(TIMES, 0.0))
             sums[one.metric] += ladder.known_rise(one, phase.start_ns, phase.end_ns)
-    return {
-        name: times["ready_ns"] / total for name, times in found.items() if (total := times["ready_ns"] + times["run_ns"]) > 0
-    }
+    return found
 
 
 def busy(phase: Phase, observations: Observations) -> Iterator[tuple[str, float]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from assay.evidence import device_idle, ladder, time_ladder
-from assay.evidence.time_ladder import LOAD, READY, RUNNING, SERVER, TimeLadder
+from assay.evidence.time_ladder import ABLE, LOAD, READY, RUNNING, SERVER, TimeLadder
 from assay.records import Cause, Direction, Observations, Phase, Series, TimeLimit
 from assay.records.time_spent import MOST
 
@@ -40,7 +40,6 @@ LIMITS = {
 """Throttle rules -> what of a device they limit."""
 FILES = ("read_file", "write_file", "read_device", "write_device", "async_io")
 STORAGE = (*FILES, "page_fault", "write_throttled", "metadata", "flush")
-ABLE = (RUNNING, READY)
 PEER = ("read_socket", "write_socket", "connect", "events")
 WORK = (*ABLE, *STORAGE, "sleep", "write_socket", "connect", "read_socket")
 """States of a thread that does something, or waits for something outside of its program."""

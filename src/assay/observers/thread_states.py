@@ -13,7 +13,7 @@ from typing import Any
 from assay.catalogue import Beside, Evidence, Host, Observer, Process, Source, Watch
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, Points, counter
-from assay.evidence.time_ladder import CONNECTIONS, LAYER, LOAD, SERVER, SQUARES, SUMS, TIMES, WHOLE
+from assay.evidence.time_ladder import ALIVE_NS, CONNECTIONS, LAYER, LOAD, SERVER, SQUARES, SUMS, TIMES, WHOLE
 from assay.machine import engine_file
 from assay.machine.server import pids as processes
 from assay.records import Series, Snapshot, Subject
@@ -74,7 +74,8 @@ def _of_group(origin: Origin, group: str, looks: Sequence[tuple[int, Mapping[str
     """Yield the sums of one group: of all looks, of its connections, of each process and state, and its processes' CPU time."""
     mine = [(at, found[group]) for at, found in looks if group in found]
     for metric in WHOLE if mine else ():
-        yield counter(origin, group, metric, "count", [(at, float(found[metric])) for at, found in mine])
+        unit = "ns" if metric == ALIVE_NS else "count"
+        yield counter(origin, group, metric, unit, [(at, float(found[metric])) for at, found in mine])
     for metric, name in CONNECTIONS.items() if mine and mine[-1][1]["connections"]["looks"] else ():
         yield counter(origin, group, metric, "count", [(at, float(found["connections"][name])) for at, found in mine])
     tables = [(at, {(row["process"], row["kind"]): _flat(row) for row in found["rows"]}) for at, found in mine]

@@ -183,7 +183,6 @@ const OTHERS: &[(Kind, &[i64])] = &[
         &[
             libc::SYS_io_submit,
             libc::SYS_io_getevents,
-            libc::SYS_io_pgetevents,
             libc::SYS_io_uring_enter,
         ],
     ),

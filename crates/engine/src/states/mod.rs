@@ -118,7 +118,7 @@ fn serve(options: &Options) {
         due = due.max(now + AFTER_ANSWER.min((now - asked) / 2));
         asked = now;
         let told: serde_json::Map<String, Value> = groups
-            .iter()
+            .iter_mut()
             .map(|(name, tree, account)| ((*name).clone(), account.told(tree)))
             .collect();
         let told = json!({"groups": told, "cost_ns": cpu_ns()});

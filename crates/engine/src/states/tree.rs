@@ -64,12 +64,13 @@ struct Process {
 }
 
 struct Thread {
+    pid: u32,
     path: PathBuf,
     syscall: Held,
     children: Held,
     schedstat: Held,
-    /// At the last look.
-    times: Times,
+    /// When it was counted last; None: a thread that may have run before anybody looked.
+    times: Option<Times>,
     /// How often it had run when it was counted last, how many looks found that changed, and when the last one did.
     turns: u64,
     woken: u64,
@@ -209,10 +210,11 @@ impl Tree {
     fn children_of(&mut self, pid: u32, tid: u32) -> Vec<u32> {
         let held = self.threads.len() < MOST_HELD;
         let looks = self.looks;
+        let is_known = looks > 1 && self.every == 1; // it began after the look before
         let thread = self
             .threads
             .entry(tid)
-            .or_insert_with(|| Thread::open(pid, tid, held));
+            .or_insert_with(|| Thread::open(pid, tid, held, is_known));
         thread.look = looks;
         words(&thread.children.read())
     }
@@ -236,26 +238,30 @@ impl Tree {
     /// Adds what a thread has run and waited since it was counted last: where it runs now, and from time to time.
     fn count_times(&mut self, tid: u32, name: &str, kind: Kind) {
         let often = matches!(kind, Kind::Running | Kind::OtherThread);
-        let due = often || self.looks.is_multiple_of(COUNTED_EVERY);
+        let due = often || self.looks == 1 || self.looks.is_multiple_of(COUNTED_EVERY);
         let Some(thread) = self.threads.get_mut(&tid).filter(|_| due) else {
             return;
         };
-        let text = thread.schedstat.read();
-        let mut words = text
-            .split_ascii_whitespace()
-            .map_while(|word| word.parse::<u64>().ok());
-        let (Some(run_ns), Some(ready_ns)) = (words.next(), words.next()) else {
+        let sum = self.times.entry(name.to_owned()).or_default();
+        let Some(turns) = thread.add_times(sum) else {
             return;
         };
-        let sum = self.times.entry(name.to_owned()).or_default();
-        sum.run_ns += run_ns.saturating_sub(thread.times.run_ns);
-        sum.ready_ns += ready_ns.saturating_sub(thread.times.ready_ns);
-        thread.times = Times { run_ns, ready_ns };
-        let turns = words.next().unwrap_or_default();
         if turns != thread.turns {
             thread.turns = turns;
             thread.woken += 1;
             thread.woken_at = Instant::now();
+        }
+    }
+
+    /// Adds what all threads have run and waited until now.
+    pub fn count_all(&mut self) {
+        for thread in self.threads.values_mut() {
+            let name = self.processes.get_mut(&thread.pid);
+            let Some(name) = name.map(|process| process.comm.read()) else {
+                continue;
+            };
+            let sum = self.times.entry(name.trim_end().to_owned()).or_default();
+            thread.add_times(sum);
         }
     }
 
@@ -282,7 +288,7 @@ impl Process {
 }
 
 impl Thread {
-    fn open(pid: u32, tid: u32, held: bool) -> Self {
+    fn open(pid: u32, tid: u32, held: bool, is_known: bool) -> Self {
         let path = PathBuf::from(format!("/proc/{pid}/task/{tid}"));
         let open = |name: &str| Held::open(path.join(name), held);
         Self {
@@ -290,12 +296,29 @@ impl Thread {
             children: open("children"),
             schedstat: open("schedstat"),
             path,
-            times: Times::default(),
+            pid,
+            times: is_known.then(Times::default),
             turns: 0,
             woken: 0,
             woken_at: Instant::now(),
             look: 0,
         }
+    }
+}
+
+impl Thread {
+    /// Adds what it has run and waited since it was counted last; how often it had run.
+    fn add_times(&mut self, sum: &mut Times) -> Option<u64> {
+        let text = self.schedstat.read();
+        let mut words = text
+            .split_ascii_whitespace()
+            .map_while(|word| word.parse::<u64>().ok());
+        let (run_ns, ready_ns) = (words.next()?, words.next()?);
+        let now = Times { run_ns, ready_ns };
+        let before = self.times.replace(now).unwrap_or(now);
+        sum.run_ns += run_ns.saturating_sub(before.run_ns);
+        sum.ready_ns += ready_ns.saturating_sub(before.ready_ns);
+        words.next()
     }
 }
 
