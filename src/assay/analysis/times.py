@@ -17,10 +17,9 @@ from assay.errors import AssayError
 from assay.evidence import time_ladder, time_limit
 from assay.evidence.time_ladder import LOAD, SERVER, TimeLadder
 from assay.frozen import dataclass
-from assay.records import Cell, Experiment, Judged, Observations, Phase, TimeLimit, TimePart, TimeSpent, Value, VerdictState
+from assay.records import Cell, Experiment, Judged, Phase, TimeLimit, TimePart, TimeSpent, Value, VerdictState
 from assay.statistics.intervals import arithmetic_mean
 
-SHARES = f"{time_ladder.LAYER}.share"
 Place = tuple[str, tuple[tuple[str, Value], ...]]
 """Phase and levels."""
 
@@ -86,12 +85,8 @@ def _look(run: str, phase: Phase, load: Load) -> Look | None:
         server=time_ladder.of_phase(phase, seen, SERVER),
         devices=dict(time_ladder.busy(phase, seen)),
         limit=time_limit.of_phase(phase, seen),
-        missing=_missing(phase, seen),
+        missing=time_ladder.why_unknown(phase, seen) or "",
     )
-
-
-def _missing(phase: Phase, seen: Observations) -> str:
-    return next((one.reason for one in seen.missing if one.key == SHARES and one.phase in (None, phase.name)), "")
 
 
 def _most(limits: Sequence[TimeLimit | None]) -> tuple[TimeLimit | None, int]:

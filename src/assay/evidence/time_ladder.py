@@ -42,14 +42,14 @@ ABLE = (RUNNING, READY)
 FEWEST_LOOKS = 25
 """Fewer tell nothing: the error of a half is then a fifth."""
 FEWEST_BLOCKS = 6
-SHORTEST_NS = 200_000_000
+SHORTEST_NS, LONG_NS = 200_000_000, 1_000_000_000
 NORMAL = 1.96
 ADDED = 4.0
 """Looks that are added to those that are independent, half of them in the state."""
 MOST_FRESH = 0.05
 """At more looks with a new process counts of threads are too low."""
-ALONE = 0.98
-"""Where hardly more threads are able to run than its share of the time says, one at a time runs: counts are its share."""
+SEVERAL = 1.5
+"""So many threads are more than one."""
 LEAST_ERROR = 0.01
 """Of a count: a thread may end after its last one."""
 LEAST_SHARE = 0.005
@@ -135,7 +135,8 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
     if looks < FEWEST_LOOKS:
         return None
     times, fresh = _times(phase, every), whole.get(FRESH, 0.0) / looks
-    counted = {name: sum(one.values()) / whole[ALIVE_NS] for name, one in times.items()} if whole.get(ALIVE_NS) else {}
+    alive_ns = min(whole.get(ALIVE_NS, 0.0), phase.end_ns - phase.start_ns)  # it waits before the clock and after it
+    counted = {name: sum(one.values()) / alive_ns for name, one in times.items()} if alive_ns else {}
     sampled = tuple(_parts(rows, looks, {name: one["ready_ns"] / (sum(one.values()) or 1.0) for name, one in times.items()}))
     parts = sorted(calibrated(sampled, counted, looks, fresh), key=lambda part: (-part.share, -part.threads))
     if not any(part.share for part in parts):
@@ -147,6 +148,21 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
         fresh=fresh,
         connections=_connections(whole),
     )
+
+
+def why_unknown(phase: Phase, observations: Observations) -> str | None:
+    """Why there are no shares of a phase of a second or more; None where nobody was to look."""
+    if phase.end_ns - phase.start_ns < LONG_NS:
+        return None
+    key = f"{LAYER}.share"
+    missing = next((one.reason for one in observations.missing if one.key == key and one.phase in (None, phase.name)), None)
+    if missing is not None:
+        return missing
+    every = [one for one in observations.over_time(phase.name, LAYER, ALIVE) if one.subject == LOAD]
+    if not every:
+        return None
+    looks = sum(ladder.known_rise(one, phase.start_ns, phase.end_ns) for one in every)
+    return f"{looks:.0f} looks at the threads (at least {FEWEST_LOOKS}). With many threads each look costs more; use a longer run"
 
 
 def _connections(whole: Mapping[str, float]) -> Connections | None:
@@ -211,8 +227,10 @@ def calibrated(parts: Sequence[TimePart], counted: Mapping[str, float], looks: f
     for part in parts:
         if part.state in ABLE:
             seen[part.process] = seen.get(part.process, 0.0) + part.threads
-    factors = {name: counted[name] / mean for name, mean in seen.items() if mean and counted.get(name)}
-    factors = {name: max(1.0, factor) if fresh > MOST_FRESH else factor for name, factor in factors.items()}
+    factors = {
+        name: _factor(name, parts, counted[name] / mean, fresh) for name, mean in seen.items() if mean and counted.get(name)
+    }
+    exact = {name for name in factors if fresh <= MOST_FRESH and _many(name, parts) <= SEVERAL}
     able = sum(part.share for part in parts if part.state in ABLE)
     raised = sum(part.share * factors.get(part.process, 1.0) for part in parts if part.state in ABLE)
     fitting = min(1.0, 1.0 / raised) if raised else 1.0
@@ -220,11 +238,27 @@ def calibrated(parts: Sequence[TimePart], counted: Mapping[str, float], looks: f
     for part in parts:
         if part.state in ABLE:
             factor = factors.get(part.process, 1.0)
-            is_exact = part.process in factors and fresh <= MOST_FRESH and part.share >= ALONE * part.threads
+            is_exact = part.process in exact
             error = part.share * fitting * factor / looks + LEAST_ERROR if is_exact else part.error
             yield replace(part, share=part.share * factor * fitting, threads=part.threads * factor, error=min(error, part.error))
         else:
             yield replace(part, share=part.share * rest)
+
+
+def _factor(process: str, parts: Sequence[TimePart], factor: float, fresh: float) -> float:
+    """By what the share is multiplied: of several threads, which may all run for a moment, within the error of the looks."""
+    able = [part for part in parts if part.process == process and part.state in ABLE]
+    share, error = sum(part.share for part in able), sum(part.error for part in able)
+    if fresh > MOST_FRESH:
+        factor = max(1.0, factor)
+    if share and _many(process, parts) > SEVERAL:
+        factor = min(max(factor, 1 - error / share), 1 + error / share)
+    return factor
+
+
+def _many(process: str, parts: Sequence[TimePart]) -> float:
+    """How many threads a process had, on average."""
+    return sum(part.threads for part in parts if part.process == process)
 
 
 def _times(phase: Phase, every: list[Series]) -> dict[str, dict[str, float]]:

@@ -60,6 +60,8 @@ SINGLE = {
 """State that has most of the time -> what that is."""
 UNCHANGED = (Cause.CPU, Cause.NO_CPU, Cause.QUOTA, Cause.LOCK, Cause.TURNS)
 """Limits of a server that no more requests would change."""
+SERVING = (*ABLE, *STORAGE, "sleep")
+"""States of a server's thread that works on a request."""
 
 
 def of_phase(phase: Phase, seen: Observations) -> TimeLimit | None:
@@ -116,14 +118,15 @@ def _lock(found: TimeLadder, asked: TimeLadder | None) -> TimeLimit | None:
 
     Idle threads of a pool wait for one, too: a server's threads count where as many more requests are in flight as it works on.
     """
-    working = found.threads(*WORK) if asked is None else found.threads(*ABLE, *STORAGE, "sleep")
+    at_work = WORK if asked is None else SERVING
+    working = found.threads(*at_work)
     for state, cause in (("lock", Cause.LOCK), ("other_thread", Cause.TURNS)):
         waiting = found.threads(state)
         share = waiting / (waiting + working) if waiting else 0.0
         is_asked = asked is None or asked.threads(*PEER) >= working + TURNS
         if share < WAITERS or waiting < TURNS or (cause is Cause.TURNS and (not is_asked or found.share(*PEER) > MOST)):
             continue
-        busiest = max((one for one in found.parts if one.state in WORK), key=lambda one: one.threads, default=None)
+        busiest = max((one for one in found.parts if one.state in at_work), key=lambda one: one.threads, default=None)
         return TimeLimit(
             cause=cause,
             share=share,

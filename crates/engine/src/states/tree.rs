@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Of more threads so many are asked at a look, others at the next.
-const MOST: usize = 512;
+const MOST: usize = 256;
 /// So many have their files held open: a look is then a read instead of three calls.
 const MOST_HELD: usize = 256;
 /// A thread that was not found running has its times counted at each look of this number.

@@ -18,7 +18,6 @@ MANY = 1.5
 """From so many threads on several are at work."""
 OWN_PROGRAM, OWN_NAME = "assay-engine", "the load generator"
 """On a far host the name goes on behind it."""
-TOO_FEW = "too few looks at the threads (a phase of 0.2 s or more has them)"
 WORDS = {
     RUNNING: "computing in {}",
     READY: "{} ready but without a CPU",
@@ -113,7 +112,7 @@ NEAR_NS = 1_000_000
 def lines(phase: Phase, seen: Observations) -> Iterator[tuple[str, str]]:
     """Yield `spent` with what threads of the load did, how busy devices were and the limit; `server` with what its threads did.
 
-    Nothing where too few looks were taken.
+    Why it is unknown where nobody could look, or too seldom; nothing of short phases, and where nobody was to look.
     """
     seen = seen.on_all()
     load, server = (time_ladder.of_phase(phase, seen, group) for group in (time_ladder.LOAD, time_ladder.SERVER))
@@ -121,6 +120,8 @@ def lines(phase: Phase, seen: Observations) -> Iterator[tuple[str, str]]:
         busy = [f"{device} busy {measures.percent(share)}" for device, share in time_ladder.busy(phase, seen)]
         most = time_limit.of_phase(phase, seen)
         yield "spent", "; ".join((shares(load), *busy, f"limit: {limit(most) if most else NO_LIMIT}"))
+    elif (why := time_ladder.why_unknown(phase, seen)) is not None:
+        yield "spent", f"unknown: {why}"
     if server is not None:
         yield "server", shares(server)
 
@@ -153,7 +154,7 @@ def limit(found: TimeLimit) -> str:
 def of_runs(one: TimeSpent) -> str:
     """Say what the limit of several runs was: `the flushes of dd (97 % ±2 of the time, in 4 of 5 runs)`."""
     if not one.runs:
-        return f"unknown: {one.missing or TOO_FEW}"
+        return f"unknown: {one.missing}"
     if one.limit is None:
         return NO_LIMIT + _alike(one)
     error = f" ±{100 * one.limit.error:.0f}" if one.limit.error >= LEAST_ERROR else ""
