@@ -23,6 +23,7 @@ ALIVE, FRESH = "alive", "fresh"
 """Looks that found a thread, and those that found a process which was new."""
 ALIVE_NS = "alive_ns"
 """Time in which there was a thread."""
+CLOSED = "the kernel does not show what these threads do. Run Assay as root, or set kernel.yama.ptrace_scope = 0"
 WHOLE = ("looks", ALIVE, ALIVE_NS, "denied", FRESH)
 SQUARES = {1: "squares", 4: "squares_4", 16: "squares_16", 64: "squares_64", 256: "squares_256"}
 """Looks in a block -> the sum of the squares of the blocks' sums."""
@@ -150,18 +151,21 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
     )
 
 
-def why_unknown(phase: Phase, observations: Observations) -> str | None:
+def why_unknown(phase: Phase, observations: Observations, group: str = LOAD) -> str | None:
     """Why there are no shares of a phase of a second or more; None where nobody was to look."""
     if phase.end_ns - phase.start_ns < LONG_NS:
         return None
+    of_group = [one for metric in (ALIVE, "denied") for one in observations.over_time(phase.name, LAYER, metric)]
+    risen = {one.metric: ladder.known_rise(one, phase.start_ns, phase.end_ns) for one in of_group if one.subject == group}
+    if risen.get("denied"):
+        return CLOSED
     key = f"{LAYER}.share"
     missing = next((one.reason for one in observations.missing if one.key == key and one.phase in (None, phase.name)), None)
-    if missing is not None:
+    if missing is not None and group == LOAD:
         return missing
-    every = [one for one in observations.over_time(phase.name, LAYER, ALIVE) if one.subject == LOAD]
-    if not every:
+    if ALIVE not in risen:
         return None
-    looks = sum(ladder.known_rise(one, phase.start_ns, phase.end_ns) for one in every)
+    looks = risen[ALIVE]
     return f"{looks:.0f} looks at the threads (at least {FEWEST_LOOKS}). With many threads each look costs more; use a longer run"
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from assay.catalogue import Beside, Evidence, Host, Observer, Process, Source, Watch
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, Points, counter
-from assay.evidence.time_ladder import ALIVE_NS, CONNECTIONS, LAYER, LOAD, SERVER, SQUARES, SUMS, TIMES, WHOLE
+from assay.evidence.time_ladder import ALIVE_NS, CLOSED, CONNECTIONS, LAYER, LOAD, SERVER, SQUARES, SUMS, TIMES, WHOLE
 from assay.machine import engine_file
 from assay.machine.server import pids as processes
 from assay.records import Series, Snapshot, Subject
@@ -64,9 +64,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     except (KeyError, TypeError, ValueError, AttributeError):
         raise EvidenceError(f"found {str(looks[-1][1])[:60]!r}; expected the sums of assay-engine states") from None
     last = looks[-1][1].get(LOAD) if looks else None
-    closed = {
-        "time.share": "the kernel does not show what these threads do. Run Assay as root, or set kernel.yama.ptrace_scope = 0"
-    }
+    closed = {"time.share": CLOSED}
     return Evidence(series=series, missing=closed if last and last["denied"] and not last["rows"] else {})
 
 

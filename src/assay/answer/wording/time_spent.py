@@ -124,6 +124,8 @@ def lines(phase: Phase, seen: Observations) -> Iterator[tuple[str, str]]:
         yield "spent", f"unknown: {why}"
     if server is not None:
         yield "server", shares(server)
+    elif (why := time_ladder.why_unknown(phase, seen, time_ladder.SERVER)) is not None:
+        yield "server", f"unknown: {why}"
 
 
 def shares(found: TimeLadder) -> str:
