@@ -141,7 +141,7 @@ def asked(one: socket.socket) -> bytes:
     return found
 
 
-SEARCH = bytes.fromhex("302502010163200400" "0a0100" "0a0100" "020100" "020100" "010100" "870b") + b"objectClass" + b"\x30\x00"
+SEARCH = bytes.fromhex("3025020101632004000a01000a0100020100020100010100870b") + b"objectClass" + b"\x30\x00"
 """Of the root entry, by its presence (RFC 4511)."""
 LOADS = {"cached": cached, "fsync": fsync, "connections": connections, "threads": threads, "slapd": slapd}
 

@@ -159,3 +159,10 @@ def test_in_the_rest_of_the_time_a_device_counts_for_that_rest():
     found = limit(reads, times=times, **disk(0.1, 1))
     assert (found.cause, found.rest.cause) == (Cause.NO_CPU, Cause.ONE_REQUEST)
     assert limit(reads, times=times, **disk(0.02, 1)).rest.cause is Cause.FILES
+
+
+def test_threads_of_the_engine_that_wait_for_its_workers_are_no_lock():
+    waiting = {("assay-engine", "flush"): 1.0, ("assay-engine", "other_thread"): 2.0}
+    assert cause(of("assay-engine", flush=1.0), threads=waiting) is Cause.FLUSH
+    far = {("assay-engine-4c", "flush"): 1.0, ("assay-engine-4c", "other_thread"): 2.0}
+    assert cause(of("assay-engine-4c", flush=1.0), threads=far) is Cause.FLUSH

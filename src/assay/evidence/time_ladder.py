@@ -37,6 +37,8 @@ CONNECTIONS = {
         *("trips", "rtt_ns", "min_rtt_ns"),
     )
 }
+OWN_PROGRAM = "assay-engine"
+"""On a far host the name goes on behind it."""
 RUNNING, READY = "running", "ready"
 ABLE = (RUNNING, READY)
 """States of a thread that could run."""
@@ -128,6 +130,8 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
         risen = ladder.known_rise(one, phase.start_ns, phase.end_ns)
         if one.metric in SUMS:
             process, _, state = one.subject.partition(":")[2].rpartition(":")
+            if state == "other_thread" and process.startswith(OWN_PROGRAM):
+                state = "idle"  # threads that wait for its workers, or for the time to report
             sums = rows.setdefault((process, state), dict.fromkeys(SUMS, 0.0))
             sums[one.metric] += risen  # over all hosts
         elif one.metric not in TIMES:

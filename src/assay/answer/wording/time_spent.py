@@ -16,8 +16,7 @@ LEAST_ERROR = 0.005
 NO_LIMIT = "none (nothing had more than half of the time)"
 MANY = 1.5
 """From so many threads on several are at work."""
-OWN_PROGRAM, OWN_NAME = "assay-engine", "the load generator"
-"""On a far host the name goes on behind it."""
+OWN_NAME = "the load generator"
 WORDS = {
     RUNNING: "computing in {}",
     READY: "{} ready but without a CPU",
@@ -203,7 +202,7 @@ def difference(candidate: str, one: TimeDifference | None) -> str | None:
 
 def named(process: str) -> str:
     """What a process is called in words."""
-    return OWN_NAME if process.startswith(OWN_PROGRAM) else process
+    return OWN_NAME if process.startswith(time_ladder.OWN_PROGRAM) else process
 
 
 def told(part: TimePart) -> str:
