@@ -13,8 +13,15 @@ from assay.records import Results
 
 def plainly(results: Results) -> dict[str, Any]:
     """Give all results as plain values."""
-    found = answer(results)
-    return {**to_plain(results), **answers(results, found), **directories(results), **below_clients(found)}
+    found, plain = answer(results), to_plain(results)
+    del plain["times"]
+    return {**plain, **answers(results, found), **spent(results), **directories(results), **below_clients(found)}
+
+
+def spent(results: Results) -> dict[str, Any]:
+    """Give where the time went with what the limit was in words; nothing where nobody looked at threads."""
+    found = [{**to_plain(one), "statement": time_spent.of_runs(one)} for one in results.times]
+    return {"times": found} if found else {}
 
 
 def directories(results: Results) -> dict[str, Any]:
@@ -43,7 +50,6 @@ def answers(results: Results, found: Answer) -> dict[str, Any]:
         "comparisons": [
             {**to_plain(one), "id": one.id, "statement": comparison.statement(experiment, one)} for one in results.comparisons
         ],
-        "times": [{**to_plain(one), "statement": time_spent.of_runs(one)} for one in results.times],
         "dips": [{**to_plain(one), "statement": comparison.dip(experiment, one)} for one in results.dips],
         "scaling": [{**to_plain(one), "statement": scaling.statement(experiment, one)} for one in results.scaling],
         "sensitivity": [
