@@ -36,8 +36,7 @@ def argv_of(host: Host, subject: Subject) -> tuple[str, ...]:
     roots = {name: pids for name, pids in ((LOAD, subject.pids), (SERVER, servers)) if pids}
     if not roots:
         raise EvidenceError("no process of the load or of its server is on this host")
-    adopters = {LOAD: subject.adopter} if subject.adopter is not None and LOAD in roots else {}
-    return engine_file.argv_of(host, "states", {"roots": roots, "adopters": adopters})
+    return engine_file.argv_of(host, "states", {"roots": roots})
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:  # noqa: ARG001 - all of it comes from the program beside

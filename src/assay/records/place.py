@@ -194,7 +194,5 @@ class Subject:
     """The process of the line between load and server."""
     tapes: tuple[str, ...] = ()
     """Tape drives that the load uses (`st0`)."""
-    adopter: int | None = None
-    """The process that gets what ended processes of the load leave behind (PR_SET_CHILD_SUBREAPER)."""
     notebook: str | None = None
     """Where this host keeps the notebook: who watches it there works for the lab."""

@@ -135,7 +135,6 @@ def _subject(stage: Preparation) -> Subject:
         directory=stage.directory,
         devices=tuple(dict.fromkeys(device for place in stage.places for device in place.devices)),
         tapes=tuple(place.tape for place in stage.places if place.tape),
-        adopter=os.getpid(),
         server=stage.ask.server.on(stage.host.name) if stage.ask.server else (),
         reaches=stage.ask.server.addresses if stage.ask.server else (),
     )

@@ -43,9 +43,6 @@ const FOLLOWS: f64 = 0.2;
 struct Options {
     /// The processes whose threads and children are looked at, by what they are, such as `load` and `server`.
     roots: BTreeMap<String, Vec<u32>>,
-    /// Of a group the process that gets what its ended processes leave behind.
-    #[serde(default)]
-    adopters: BTreeMap<String, u32>,
 }
 
 /// Serves `states` and ends the process, or returns where another word was given.
@@ -69,10 +66,7 @@ fn serve(options: &Options) {
     let mut groups: Vec<(&String, Tree, Account)> = options
         .roots
         .iter()
-        .map(|(name, roots)| {
-            let adopter = options.adopters.get(name).copied();
-            (name, Tree::new(roots, adopter), Account::default())
-        })
+        .map(|(name, roots)| (name, Tree::new(roots), Account::default()))
         .collect();
     let mut chance = Random::new(u64::from(std::process::id()));
     let (mut cost_s, mut last_ns) = (0.0, cpu_ns());

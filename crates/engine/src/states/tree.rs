@@ -1,7 +1,7 @@
 //! The threads of some processes and of all below them, with what each does now.
 
 use super::kind::{self, Kind};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,6 @@ const MOST: usize = 256;
 const MOST_HELD: usize = 256;
 /// A thread that was not found running has its times counted at each look of this number.
 const COUNTED_EVERY: u64 = 16;
-/// What was left to the adopter is asked for at each look of this number.
-const ADOPTED_EVERY: u64 = 8;
 /// A thread that waits for another one, and was not woken for so long, or not so often, has nothing to do.
 const IDLE: Duration = Duration::from_secs(1);
 const LEAST_TURNS: u64 = 3;
@@ -32,8 +30,6 @@ pub struct Seen {
 
 pub struct Tree {
     roots: Vec<u32>,
-    /// Who gets the orphans of the roots, and the children that are not theirs.
-    adopter: Option<(u32, HashSet<u32>)>,
     /// The name of this program: a root of that name only starts others as soon as it has a child.
     own_name: String,
     /// Each thread of so many is asked at a look.
@@ -79,15 +75,9 @@ struct Thread {
 }
 
 impl Tree {
-    /// Of these processes. `adopter` is the process that gets what their ended parents leave.
-    pub fn new(roots: &[u32], adopter: Option<u32>) -> Self {
-        let others = |pid| {
-            let there = children_of_process(pid).into_iter();
-            there.filter(|child| !roots.contains(child)).collect()
-        };
+    pub fn new(roots: &[u32]) -> Self {
         Self {
             roots: roots.to_vec(),
-            adopter: adopter.map(|pid| (pid, others(pid))),
             own_name: read(Path::new("/proc/self/comm")).trim_end().to_owned(),
             every: 1,
             processes: HashMap::new(),
@@ -141,20 +131,10 @@ impl Tree {
         found
     }
 
-    /// The roots, what they left to their adopter, and every process that was there at the last look: its parent may be gone.
+    /// The roots, and every process that was there at the last look: its parent may be gone.
     fn known(&self) -> Vec<u32> {
-        let due = self.looks.is_multiple_of(ADOPTED_EVERY);
-        let orphans = self
-            .adopter
-            .iter()
-            .filter(|_| due)
-            .flat_map(|(pid, others)| {
-                let there = children_of_process(*pid).into_iter();
-                there.filter(|child| !others.contains(child))
-            });
-        let mut known: Vec<u32> = self.processes.keys().copied().chain(orphans).collect();
-        known.extend(&self.roots);
-        known
+        let there = self.processes.keys();
+        there.chain(&self.roots).copied().collect()
     }
 
     fn is_seen(&self, pid: u32) -> bool {
@@ -355,15 +335,6 @@ fn read(path: &Path) -> String {
 fn words(text: &str) -> Vec<u32> {
     text.split_ascii_whitespace()
         .filter_map(|word| word.parse().ok())
-        .collect()
-}
-
-/// The children of all threads of a process.
-fn children_of_process(pid: u32) -> Vec<u32> {
-    let tasks = PathBuf::from(format!("/proc/{pid}/task"));
-    let threads = numbers(&tasks).into_iter();
-    threads
-        .flat_map(|tid| words(&read(&tasks.join(tid.to_string()).join("children"))))
         .collect()
 }
 
