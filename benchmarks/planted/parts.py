@@ -1,8 +1,8 @@
 """A program of known parts: `parts.py TRUTH SECONDS THREADS KIND:SECONDS...`, the parts one after the other, again and again.
 
-It times each part by itself and writes the share of each kind into TRUTH. All that it computes, and waits for a CPU, is `burn`, by
-its clock and the kernel's account (schedstat); the other kinds share what is left. Other threads sleep. `pipe` reads from standard input and `socket`
-from 127.0.0.1:PORT (environment), whose writers are no part of it.
+It times each part by itself and writes the share of each kind into TRUTH. All that it computes, and waits for a CPU, is `burn`,
+by its clock and the kernel's account (schedstat); the other kinds share what is left. Other threads sleep. `pipe` reads from
+standard input and `socket` from 127.0.0.1:PORT (environment), whose writers are no part of it.
 """
 
 import json
