@@ -21,7 +21,7 @@ LETTERS = 84
 MOST = 5
 """So many parts of a group are drawn; the table has all."""
 LEDE = (
-    "Looks at the threads of the load and of its server at random moments, and the time in which devices had requests of any program."
+    "Looks at the threads of the load and of its server at random moments, and the time in which devices had requests."
     " Shares of each group add up to 100 %; means over the runs that count, with half of their 95 % interval."
     " The limit is what had more than half of the time; it is SOUND where every run surely says so."
 )
