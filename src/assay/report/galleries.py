@@ -100,7 +100,7 @@ def galleries(results: Results, load: Load, found: Sequence[Group], pictures: Pi
         ),
         ("latency-over-time", "Latency over time", spread.LEDE + blank, maps),
         ("timeline", "Over time", TIMELINE.format(which), timeline.figures(results.experiment, shown)),
-        ("time", "Where the time went", times.LEDE, times.figures(results)),
+        ("time", "Ladder of time", times.LEDE, times.figures(results)),
         ("limits", "Bottlenecks", LIMITS.format(which), limits.figures(results.experiment, shown)),
     )
     most = None if results.comparisons or results.sensitivity or results.scaling else ROW
