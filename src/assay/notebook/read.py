@@ -34,6 +34,7 @@ from assay.records import (
     Run,
     Scaling,
     Sensitivity,
+    TimeSpent,
     Verdict,
 )
 
@@ -347,5 +348,6 @@ def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain 
         dips=tuple(plain.from_plain(Dip, one) for one in found["dips"]),
         scaling=tuple(plain.from_plain(Scaling, one) for one in found.get("scaling", ())),
         sensitivity=tuple(plain.from_plain(Sensitivity, one) for one in found.get("sensitivity", ())),
+        times=tuple(plain.from_plain(TimeSpent, one) for one in found.get("times", ())),
         findings=tuple(plain.from_plain(Finding, finding) for finding in found["findings"]),
     )

@@ -155,4 +155,5 @@ from assay.records.scaling import (
     Shape,
     Use,
 )
+from assay.records.time_spent import Cause, TimeLimit, TimePart, TimeSpent
 from assay.records.watched import FileGrowth, HttpAnswers, OpenedFile, OtherKinds, Stream, TreeAccount, Watched
