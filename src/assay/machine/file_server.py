@@ -264,7 +264,11 @@ def _place(host: Host, setting: Setting, instance: FileInstance, begun: BegunSer
 
 def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
     """Mount the server for one client and prove it. Raises UsageError on another host, TrialError where it is no mount of it."""
-    instance = instance_of(host, setting, place)
+    return attached(software, host, setting, instance_of(host, setting, place), client)
+
+
+def attached(software: FileSoftware, host: Host, setting: Setting, instance: FileInstance, client: int) -> Endpoint:
+    """Mount the server for one client in the instance's network namespace, and prove it. Raises TrialError."""
     directory = instance.path(f"{mounted.CLIENT}{client}")
     host.run(["mkdir", "--", directory])
     point, word = posixpath.join(directory, mounted.POINT), f"assay-{secrets.token_hex(6)}"
