@@ -63,7 +63,7 @@ class KernelClient:
             return ()
         if not in_kernel(host, self.filesystem):
             found = f"{FILESYSTEMS} has no {self.filesystem} (modprobe {self.filesystem})"
-            return (f"{found}. Load it, or use client = {self.otherwise}.",)
+            return (f"{found}. Load it (the guest of `make long` has it), or use client = {self.otherwise}.",)
         if not host.exists(self.helper):
             return (f"{posixpath.basename(self.helper)}: not found. Install {self.package}.",)
         return ()
