@@ -94,12 +94,15 @@ def keys(table: str) -> Iterator[str]:
 
 
 def caches(host: Host) -> tuple[str, ...]:
-    """Return the names of the caches on this client's disk (fscache): there a file may be after it left the memory."""
+    """Return the names of the caches on this client's disk (fscache): there a file may be after it left the memory.
+
+    A mount of AFS makes an entry of a cache that is not there (state -).
+    """
     try:
         rows = host.read(CACHES).splitlines()[2:]
     except OSError:
         return ()
-    return tuple(match[1] for row in rows if (match := re.search(r"\s(\S+)$", row)))
+    return tuple(match[1] for row in rows if (match := re.search(r"\s[^-\s] (\S+)$", row)))
 
 
 def refuse_disk_cache(host: Host) -> None:
