@@ -83,6 +83,8 @@ class FileSoftware:
     """What is wrong with the knobs."""
     ready: Callable[[Host, FileInstance], bool] = lambda host, instance: True
     """Whether a server that listens on all its ports serves: its storage has joined, its volume is there."""
+    patience_s: float = service.START_S
+    """How long it may take until it serves."""
     proof: Callable[[Host, FileInstance, MountPlan, str], str] = lambda host, instance, plan, point: mounted.prove(
         host, plan, point, instance.data
     )
@@ -219,6 +221,7 @@ def _start(
             instance.directory,
             software.name,
             lambda: service.listens(host, instance.directory, software.ports) and software.ready(host, instance),
+            software.patience_s,
         )
         settings = [*service.in_force(host, made, program)]
         for knob, wanted, found in software.settings(host, instance):

@@ -79,6 +79,8 @@ def lacks(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
     return (*absent, *afs_clients.lacks(host, knobs))
 
 
+PATIENCE_S = 240.0
+"""Four servers, one after the other, and six commands of their own."""
 INSTALL = "Install openafs-fileserver and openafs-dbserver."
 
 
@@ -245,6 +247,7 @@ SOFTWARE = FileSoftware(
     version=version,
     lacks=lacks,
     ready=ready,
+    patience_s=PATIENCE_S,
     proof=proof,
     kernel=afs_clients.IN_KERNEL,
     keeps_files=False,
