@@ -44,12 +44,14 @@ GROUP_TESTS = (
     "tests/targets/test_loopfs.py::test_a_disk_of_known_speed",
 )
 WITH_NFS = ("sh", "-c", 'modprobe -a nfsd nfs nfsv3 nfsv4 veth loop && exec "$@"', "sh")
+WITH_AFS = ("sh", "-c", 'modprobe -a kafs fcrypt pcbc veth loop && exec "$@"', "sh")
 IN_GUEST = {
     "tests of the groups": (*PYTEST, *GROUP_TESTS),
     "bonds and routes over several ways": (*PYTEST, "tests/observers/test_link_groups.py"),
     "zerocopy over a network card": (*PYTEST, "tests/engine/test_card.py"),
     "audit": (*ASSAY, "selftest", "--audit", "--gate", "--progress", "none"),
     "the kernel's NFS server": (*WITH_NFS, *PYTEST, "tests/targets/test_nfs_kernel.py"),
+    "the kernel's AFS client": (*WITH_AFS, *PYTEST, "tests/targets/test_afs_openafs.py", "tests/targets/test_afs_existing.py"),
     "a tape drive": ("bash", "benchmarks/guest_tape.sh", *PYTEST, "tests/targets/test_tape_drive.py"),
     "rules of tapes": (
         *("bash", "benchmarks/guest_tape.sh", *ASSAY),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.machine import nfs_clients
+from assay.machine import mounted, nfs_clients
 from assay.targets import iscsi
 from assay.trial import memory_files
 from stage.assay_process import wait_until
@@ -123,6 +123,8 @@ def named(words):
 
 KINDS = {
     "nfs_ganesha": (("ganesha.nfsd", "rpcbind"), ""),
+    "nfs_kernel": (("rpc.mountd", "exportfs", "rpcbind"), 'client = "kernel"'),
+    "afs_openafs": (("bosserver", "vos", "keyctl"), 'encryption = "fcrypt"'),
     "smb_samba": (("smbd", "testparm", "rclone", "fusermount"), ""),
     "webdav": (("apache2", "rclone", "fusermount"), ""),
     "moosefs": (("mfsmaster", "mfschunkserver", "mfsmount", "mfscli"), ""),
@@ -131,6 +133,8 @@ KINDS = {
     "zfs": (("zfs-fuse", "zpool", "zfs", "pgrep"), 'size = "128 MiB"'),
 }
 """Target -> its programs, and the knobs that it needs."""
+IN_KERNEL = {"nfs_kernel": ("nfsd", "nfs"), "afs_openafs": ("afs",)}
+"""What else they need: the guest of `make long` has it."""
 ONE = """
 title = "Killed beside a server"
 question = "Is anything left?"
@@ -188,6 +192,8 @@ def test_nothing_is_left_of_any_file_server(bench, points, kind):
     programs, knobs = KINDS[kind]
     if missing := [name for name in programs if shutil.which(name, path=SBIN) is None]:
         pytest.skip(f"not here: {', '.join(missing)}")
+    if lacking := [name for name in IN_KERNEL.get(kind, ()) if not mounted.in_kernel(HOST, name)]:
+        pytest.skip(f"not in this kernel: {', '.join(lacking)} (make long)")
     if kind == "iscsi" and iscsi.no_driver(HOST):
         pytest.skip("not here: QEMU's driver for iSCSI (qemu-block-extra)")
     if kind == "nfs_ganesha" and not nfs_clients.CLIENT.exists():

@@ -4,7 +4,10 @@ import pytest
 
 from assay import catalogue
 from assay.errors import EvidenceError
-from assay.evidence.mount_texts import nfs_mounts, smb_shares
+from assay.evidence.mount_texts import afs_client, nfs_mounts, smb_shares
+from assay.hosts.local import Local
+from assay.machine import afs_clients
+from assay.observers import client_mounts
 from assay.records import Edge, Snapshot, Subject
 from stage.observer_looks import the_series
 from stage.rows import each
@@ -171,3 +174,48 @@ def test_counters_rise_over_a_phase_and_a_new_mount_is_no_rise():
 def test_a_host_without_such_mounts_has_no_evidence_and_lacks_none():
     evidence = OBSERVER.parse("h", "p", looks("", "", smb={"error": "No such file"}), Subject())
     assert (evidence.series, evidence.missing) == ((), {})
+
+
+AFS_6_1 = """kAFS statistics
+dir-mgmt: look=3 reval=0 inval=2 relpg=0
+dir-data: rdpg=3
+dir-edit: cr=1 rm=0
+file-rd : n=69 nb=8394765
+file-wr : n=1 nb=8388608
+"""
+"""Linux 6.1: 8 MiB were written and flushed, and read once more after a new mount; reads count the directory (2048 bytes)."""
+
+
+def test_the_client_of_afs_is_read_to_the_byte():
+    wanted = {"reads": 69, "from_server_bytes": 8_394_765, "writes": 1, "to_server_bytes": 8_388_608}
+    assert afs_client(AFS_6_1, "stats") == wanted
+    assert afs_client("", "stats") == {}
+
+
+@each("text", AFS_6_1.replace("nb=8388608", "nb=eight"), AFS_6_1.partition("file-wr")[0], "kAFS statistics\n")
+def test_a_damaged_text_of_afs_is_refused(text):
+    with pytest.raises(EvidenceError):
+        afs_client(text, "stats")
+
+
+def test_each_network_namespace_of_afs_is_a_client():
+    first, last = (
+        {f"/proc/{pid}/net/afs/stats": text for pid in ("17", "self")} for text in (AFS_6_1, AFS_6_1.replace("n=69", "n=71"))
+    )
+    at = [
+        Snapshot(edge=edge, at_ns=at, took_ns=1, raw=raw)
+        for at, (edge, raw) in enumerate(((Edge.ARMED, first), (Edge.DRAINED, last)))
+    ]
+    evidence = OBSERVER.parse("h", "p", at, Subject())
+    for subject in ("afs:17", "afs:self"):
+        assert list(the_series(evidence, "reads", subject).value) == [0, 2]
+        assert list(the_series(evidence, "to_server_bytes", subject).value) == [0, 0]
+    assert not evidence.missing
+
+
+def test_the_namespaces_are_those_of_the_clients_mounts_and_the_labs_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(afs_clients, "OWN", str(tmp_path))
+    (tmp_path / "network").write_text("17\n")
+    assert client_mounts.spaces(Local(), Subject(endpoints=(f"{tmp_path}/mount", "/elsewhere/mount"))) == ("17", "self")
+    monkeypatch.setattr(afs_clients, "OWN", str(tmp_path / "none"))
+    assert client_mounts.spaces(Local(), Subject(endpoints=(f"{tmp_path}/mount",))) == ()

@@ -117,3 +117,28 @@ def test_states():
         (judged(promising(), promising(**{"semantics.access_time": None, "semantics.names": None})), PASS),
         (judged(promising(), (run(of=phase()), Observations())), UNVERIFIED),
     )
+
+
+KERNEL_NFS = {"target.clients.filesystem": "nfs4", "target.clients.mount": "rw,vers=4.2,sec=sys; rw,vers=4.2,sec=sys"}
+SEALED = {"target.clients.filesystem": "cifs", "target.clients.mount": "rw,vers=3.1.1,seal,cache=strict"}
+AFS_CLEAR, AFS_SEALED = ({"target.clients.encryption": kind} for kind in ("clear", "fcrypt"))
+
+
+@each(
+    "left right words",
+    (AFS_CLEAR, AFS_SEALED, "encryption: clear against fcrypt"),
+    (KERNEL_NFS, AFS_SEALED, "encryption: clear against fcrypt"),
+    (KERNEL_NFS, SEALED, "encryption: clear against seal"),
+    ({**KERNEL_NFS, "target.clients.mount": "rw,sec=krb5p"}, AFS_CLEAR, "encryption: sec=krb5p against clear"),
+)
+def test_a_client_that_encrypts_is_not_compared_with_one_that_does_not(left, right, words):
+    for direction in (Direction.READ, Direction.WRITE):
+        finding = judged(promising(direction, **left), promising(direction, **right))
+        assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+        assert words in finding.statement
+
+
+@each("left right", (AFS_SEALED, AFS_SEALED), (AFS_CLEAR, KERNEL_NFS), ({}, AFS_SEALED))
+def test_equal_or_unknown_encryption_is_no_difference(left, right):
+    """Nothing is known of a client in user space, whatever it does."""
+    assert judged(promising(**left), promising(**right)).state is State.PASS

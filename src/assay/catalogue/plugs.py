@@ -133,8 +133,10 @@ class Target:
     mounts: Mounts = Mounts.NONE
     mounts_each: Callable[[Mapping[str, Value]], bool] = lambda knobs: False
     """Whether each client gets a mount of its own with these knobs: then two clients on one host have two caches."""
-    one_client: Callable[[Mapping[str, Value]], bool] = lambda knobs: False
-    """Whether the server takes all mounts of one host for one client with these knobs, which need not tell itself of changes."""
+    one_client: Callable[[Mapping[str, Value]], tuple[str, str] | None] = lambda knobs: None
+    """Why all mounts of one host are one client to the server with these knobs, which need not be told of its own changes.
+
+    In words that follow "which" or "whose", and what is expected instead; None where each mount is a client."""
     paths: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
     """Which paths of the experiment it uses with these knobs."""
     sides: tuple[WorkSide, ...] = (WorkSide.CLIENT,)

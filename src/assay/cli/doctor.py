@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from assay import catalogue
 from assay.catalogue import Host
 from assay.hosts.local import Local
-from assay.machine import cgroups, external_commands, line, nfs_clients, tape
+from assay.machine import afs_clients, cgroups, external_commands, line, nfs_clients, tape
 from assay.machine.filesystems import FILESYSTEMS
 from assay.machine.mounted import AUTO
 from assay.plain import to_plain
@@ -208,6 +208,10 @@ def _nfs_client(host: Host) -> str | None:
     return next(iter(nfs_clients.mistakes(host, {"client": AUTO})), None)
 
 
+def _afs_client(host: Host) -> str | None:
+    return next(iter(afs_clients.lacks(host, {})), None)
+
+
 def _memory(host: Host) -> str | None:
     if cgroups.hierarchy(host, "memory") is None:
         return "no memory cgroup for the knob `memory`. Boot with cgroup_enable=memory."
@@ -222,6 +226,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Host], str | None]], ...] = (
     ("fuse", "mounts of targets with a server", _fuse),
     ("tun", "emulated paths, [paths.NAME]", _tun),
     ("NFS client", "targets nfs_ganesha, nfs_kernel and nfs_existing", _nfs_client),
+    ("AFS client", "targets afs_openafs and afs_existing", _afs_client),
     ("pressure", "stall time of CPU, memory and disk", _pressure),
     ("perf counters", "CPU cost per operation of the engine", _counters),
 )

@@ -19,7 +19,7 @@ AT_ANSWERS: Mapping[str, tuple[str, str]] = {
     "durable": (OFF, "the server flushes no change"),
     "strictsync": (OFF, IGNORED),
     "flush": ("ignored", IGNORED),
-    "sync": (f"{OFF}|async", UNFLUSHED),  # ZFS: sync=disabled
+    "sync": (f"{OFF}|async|never|onclose", UNFLUSHED),  # ZFS: sync=disabled; OpenAFS: -sync onclose
     **dict.fromkeys(("fsync", "synchronouscommit", "walsync", "ensuredurability", "barrier", "barriers"), (OFF, UNFLUSHED)),
     **dict.fromkeys(
         ("chunkserverfsync", "hddfsyncbeforeclose", "appendonly", "forcesync", "storagejournalenabled"), (OFF, UNFLUSHED)

@@ -1,4 +1,4 @@
-"""What the kernel's clients of NFS and SMB count for each mount: /proc/self/mountstats and /proc/fs/cifs/Stats as numbers. Pure.
+"""What the kernel's clients count: /proc/self/mountstats (NFS), /proc/fs/cifs/Stats and /proc/net/afs/stats as numbers. Pure.
 
 Both grew over the years. Lines that are not known are passed over; a known line that is damaged is refused.
 """
@@ -112,3 +112,21 @@ def smb_shares(text: str) -> dict[str, Counters]:
                 for name, value in zip(names, values.groups(), strict=True):
                     share[name] = share.get(name, 0) + int(value)
     return dict(found)
+
+
+_AFS = re.compile(r"file-(rd|wr) *: *n=(\S+) +nb=(\S+)$")
+
+
+def afs_client(text: str, where: str) -> Counters:
+    """Return what the AFS client of a network namespace counts of files; directories are read as files. Raises EvidenceError.
+
+    Before Linux 4.19 there is no such text. A kernel counts directories with the files that it reads.
+    """
+    found: dict[str, int] = {}
+    for line in text.splitlines():
+        if match := _AFS.match(line.strip()):
+            names = ("reads", "from_server_bytes") if match[1] == "rd" else ("writes", "to_server_bytes")
+            found |= dict(zip(names, (number(word, where) for word in match.groups()[1:]), strict=True))
+    if text.strip() and len(found) < len(("reads", "from_server_bytes", "writes", "to_server_bytes")):
+        raise EvidenceError(f"found {len(found)} of 4 figures in {where}; expected the lines file-rd and file-wr")
+    return found

@@ -83,6 +83,8 @@ class FileSoftware:
     """What is wrong with the knobs."""
     ready: Callable[[Host, FileInstance], bool] = lambda host, instance: True
     """Whether a server that listens on all its ports serves: its storage has joined, its volume is there."""
+    patience_s: float = service.START_S
+    """How long it may take until it serves."""
     proof: Callable[[Host, FileInstance, MountPlan, str], str] = lambda host, instance, plan, point: mounted.prove(
         host, plan, point, instance.data
     )
@@ -219,6 +221,7 @@ def _start(
             instance.directory,
             software.name,
             lambda: service.listens(host, instance.directory, software.ports) and software.ready(host, instance),
+            software.patience_s,
         )
         settings = [*service.in_force(host, made, program)]
         for knob, wanted, found in software.settings(host, instance):
@@ -264,7 +267,11 @@ def _place(host: Host, setting: Setting, instance: FileInstance, begun: BegunSer
 
 def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
     """Mount the server for one client and prove it. Raises UsageError on another host, TrialError where it is no mount of it."""
-    instance = instance_of(host, setting, place)
+    return attached(software, host, setting, instance_of(host, setting, place), client)
+
+
+def attached(software: FileSoftware, host: Host, setting: Setting, instance: FileInstance, client: int) -> Endpoint:
+    """Mount the server for one client in the instance's network namespace, and prove it. Raises TrialError."""
     directory = instance.path(f"{mounted.CLIENT}{client}")
     host.run(["mkdir", "--", directory])
     point, word = posixpath.join(directory, mounted.POINT), f"assay-{secrets.token_hex(6)}"

@@ -53,8 +53,8 @@ class KernelClient:
 
     def used(self, host: Host, knobs: Mapping[str, Value]) -> str:
         """Return which client is used: the wanted one, else the kernel's where there is one."""
-        if knobs["client"] != AUTO:
-            return str(knobs["client"])
+        if (client := knobs.get("client", KERNEL)) != AUTO:
+            return str(client)
         return KERNEL if in_kernel(host, self.filesystem) else self.otherwise
 
     def mistakes(self, host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class KernelClient:
             return ()
         if not in_kernel(host, self.filesystem):
             found = f"{FILESYSTEMS} has no {self.filesystem} (modprobe {self.filesystem})"
-            return (f"{found}. Load it, or use client = {self.otherwise}.",)
+            return (f"{found}. Load it (the guest of `make long` has it), or use client = {self.otherwise}.",)
         if not host.exists(self.helper):
             return (f"{posixpath.basename(self.helper)}: not found. Install {self.package}.",)
         return ()

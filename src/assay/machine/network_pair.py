@@ -22,6 +22,8 @@ KNOBS = (
 TOOLS = ("ip", "nsenter", "unshare", "cat")
 LOAD, SERVER = "198.18.0.1", "198.18.0.2"
 """Addresses for tests of network devices (RFC 2544); the pair of namespaces is alone with them."""
+ANOTHER = "198.18.1"
+"""Before the number of a further client."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +75,14 @@ def _join(host: Host, load: int, server: int) -> None:
     configure(host, load, f"link set lo up\nlink add load0 type veth peer name server0 netns {server}\n")
     configure(host, load, f"address add {LOAD}/30 dev load0\nlink set load0 up\n")
     configure(host, server, f"link set lo up\naddress add {SERVER}/30 dev server0\nlink set server0 up\n")
+
+
+def join_another(host: Host, client: int, server: int, number: int) -> None:
+    """Join one more client's namespace, by a veth pair of its own, with a server that has the usual address."""
+    own = f"{ANOTHER}.{number}"
+    configure(host, client, f"link set lo up\nlink add load0 type veth peer name server{number} netns {server}\n")
+    configure(host, client, f"address add {own}/32 peer {SERVER} dev load0\nlink set load0 up\n")
+    configure(host, server, f"address add {SERVER}/32 peer {own} dev server{number}\nlink set server{number} up\n")
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:

@@ -54,6 +54,10 @@ OPTIONS = MountOptions(
 )
 """Options of nfs(5) whose values are known beforehand, and those that are Assay's."""
 ATTRIBUTES = ("acregmin", "acregmax", "acdirmin", "acdirmax", "actimeo", "noac", "ac")
+ONE = (
+    "whose server takes both mounts of the kernel for one client of NFSv4 and recalls no delegation between them",
+    'version = "3", or client = "fuse"',
+)
 SECOND_NS = 1_000_000_000
 
 
@@ -104,12 +108,12 @@ def plan(host: Host, knobs: Mapping[str, Value], source: tuple[str, str], point:
     return MountPlan(name="mount.nfs", argv=words, filesystem="nfs", source=f"{address}:{path}", stays=False)
 
 
-def is_one_client(knobs: Mapping[str, Value]) -> bool:
-    """Return whether a server of NFSv4 takes all mounts of the kernel on one host for one client: they have one name and lease.
+def one_client(knobs: Mapping[str, Value]) -> tuple[str, str] | None:
+    """Return why a server of NFSv4 takes all mounts of the kernel on one host for one client, which have one name and lease.
 
     Then a delegation of one mount is not recalled for what the other one writes, whatever nosharecache says.
     """
-    return text(knobs, "version") != "3" and text(knobs, "client") != FUSE
+    return ONE if text(knobs, "version") != "3" and text(knobs, "client") != FUSE else None
 
 
 def _attributes(kept_ns: Value) -> str:

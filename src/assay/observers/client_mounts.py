@@ -1,21 +1,27 @@
-"""Counts what the kernel's clients of NFS and SMB asked their servers for, mount by mount.
+"""Counts what the kernel's clients of NFS, SMB and AFS asked their servers for, mount by mount.
 
-Sources: /proc/self/mountstats, which has the mounts that Assay sees, and /proc/fs/cifs/Stats, which has all shares of the host.
+Sources: /proc/self/mountstats, which has the mounts that Assay sees, /proc/fs/cifs/Stats, which has all shares of the host, and
+/proc/PID/net/afs/stats, which has all volumes of a network namespace: those of the load's mounts, and the lab's own.
 A mount that was made or made anew between two looks counts from 0 and is left out. Bytes from and to the server are payload of
 reads and writes; what the client's cache answered is not among them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import posixpath
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.evidence import mount_texts
 from assay.evidence.snapshots import Counters, Origin, counter, text_of, texts
+from assay.machine import afs_clients
 from assay.records import Edge, Series, Snapshot, Subject
 
 NFS, SMB = "/proc/self/mountstats", "/proc/fs/cifs/Stats"
+AFS = re.compile(r"/proc/(\w+)/net/afs/stats")
 UNITS = {
     "asked_read_bytes": "bytes",
     "asked_write_bytes": "bytes",
@@ -36,9 +42,20 @@ UNITS = {
 }
 
 
-def read(host: Host, _subject: Subject) -> Mapping[str, object]:
-    """Return both texts."""
-    return texts(host.read, (NFS, SMB))
+def read(host: Host, subject: Subject) -> Mapping[str, object]:
+    """Return all texts; of AFS one for each network namespace."""
+    return texts(host.read, (NFS, SMB, *(f"/proc/{pid}/{afs_clients.STATS}" for pid in spaces(host, subject))))
+
+
+def spaces(host: Host, subject: Subject) -> tuple[str, ...]:
+    """Return a process of each network namespace that the clients' mounts of AFS are of, the lab's own last."""
+    if not host.exists(afs_clients.OWN):
+        return ()
+    found: dict[str, None] = {}
+    for endpoint in subject.endpoints:
+        with contextlib.suppress(OSError):
+            found[host.read(posixpath.join(posixpath.dirname(endpoint), afs_clients.SPACE)).strip()] = None
+    return (*found, "self")
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
@@ -60,10 +77,14 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
 
 
 def known_of(snapshot: Snapshot) -> dict[str, tuple[str, Counters]]:
-    """Return `mount:POINT` or `share:NAME` -> source and counters at one look."""
+    """Return `mount:POINT`, `share:NAME` or `afs:PROCESS` (in its network namespace) -> source and counters at one look."""
     nfs, smb = text_of(snapshot, NFS), text_of(snapshot, SMB)
     found = {f"mount:{point}": (NFS, one) for point, one in mount_texts.nfs_mounts(nfs or "", NFS).items()}
-    return found | {f"share:{name}": (SMB, one) for name, one in mount_texts.smb_shares(smb or "").items()}
+    found |= {f"share:{name}": (SMB, one) for name, one in mount_texts.smb_shares(smb or "").items()}
+    for path in filter(AFS.fullmatch, snapshot.raw):
+        if counters := mount_texts.afs_client(text_of(snapshot, path) or "", path):
+            found[f"afs:{path.split('/')[2]}"] = (path, counters)
+    return found
 
 
 def is_one_mount(looks: Sequence[Counters]) -> bool:
@@ -84,12 +105,12 @@ OBSERVER = Observer(
     sources=(
         Source(
             keys="mount.*",
-            words="requests and bytes of the kernel's NFS and SMB clients",
-            way="a mount by the kernel's client (nfs, cifs) that lasts through the phase",
+            words="requests and bytes of the kernel's NFS, SMB and AFS clients",
+            way="a mount by the kernel's client (nfs, cifs, afs) that lasts through the phase",
         ),
     ),
     watch=Watch.ALWAYS,
-    cost="42 µs CPU per look (25 mounts, none of NFS or SMB)",
+    cost="42 µs CPU per look (25 mounts, none of NFS, SMB or AFS)",
     available=lambda host: None,  # a host without one lacks nothing
     read=read,
     parse=parse,

@@ -3,11 +3,12 @@
 Before the load each run tries names, access times, modes, holes, links, attributes and access lists in its own directory
 (`semantics.*`).
 The effective mount options give durability, data order, compression, checksums, client cache, security, quotas and lazy times.
+Encryption on the wire is that of the clients' mounts by the kernel: krb5p or TLS (NFS), seal (SMB), the connections' key (AFS).
 Flushes count if they reach a device with a volatile cache. Existing targets are never written to, so only their options are
 known.
 A guarantee differs if its sets of values in the arms differ:
 - durability, data order, flushes: a note under reads, invalid under writes and metadata,
-- client cache, compression, security: invalid,
+- client cache, compression, security, encryption: invalid,
 - access times: invalid under reads and metadata if one arm writes one at each read, else a note,
 - names, modes, links, attributes, lists, quotas, checksums, holes: a note, qualified under metadata.
 
@@ -24,7 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay import measures
 from assay.catalogue import ComparisonCase, Rule, Runs
-from assay.evidence import ladder
+from assay.evidence import client_encryption, ladder
 from assay.records import Direction, Finding, Observations, Phase, Run, Rung, Scope, Severity, State, When
 from assay.rulekit.applicability import is_own_setting
 from assay.rulekit.findings import found
@@ -43,9 +44,9 @@ OPTIONS: Mapping[str, str] = {
 }
 """Promise -> the mount options that make it another than the file system's usual one."""
 USUAL = "as usual"
-FLUSHED = "flushes"
+FLUSHED, ENCRYPTED = "flushes", "encryption"
 OF_WRITES = frozenset({"durability", "order_of_data", FLUSHED})
-OF_ALL = frozenset({"compression", "client_cache", "security"})
+OF_ALL = frozenset({"compression", "client_cache", "security", ENCRYPTED})
 COSTLY_TIME = "each read"
 VOLATILE = "write back"
 COUNTS_ITS_OWN = "loop"
@@ -120,6 +121,8 @@ def filesystem_semantics(case: ComparisonCase, run: Run, observations: Observati
     options = observations.fact(MOUNT)
     if options is not None:
         yield from configured(options.split(","))
+    if (sent := client_encryption.encryption(observations)) is not None:
+        yield ENCRYPTED, sent
     phase = measures.phase_of(run, case.measure)
     reached = flushed(phase, observations) if phase is not None else None
     if reached is not None:

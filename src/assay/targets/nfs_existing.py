@@ -161,5 +161,5 @@ TARGET = Target(
     teardown=teardown,
     mounts=Mounts.LAB,
     mounts_each=lambda knobs: True,
-    one_client=nfs_clients.is_one_client,
+    one_client=nfs_clients.one_client,
 )

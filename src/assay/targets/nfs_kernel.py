@@ -177,6 +177,6 @@ TARGET = replace(
     SERVED,
     prepare=prepare,
     events={},
-    one_client=nfs_clients.is_one_client,
+    one_client=nfs_clients.one_client,
     seconds=lambda knobs: (0.0, file_server.GUESS_S + (0 if is_old(knobs) else GRACE_S)),
 )
