@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from assay.catalogue import Host
 from assay.frozen import dataclass
+from assay.machine import fuse
 from assay.machine.server import ServerInterface, family, network_of, pids, way
 from assay.records import Subject
 
@@ -29,6 +30,12 @@ def ends(host: Host, subject: Subject, servers: Iterable[int] | None = None) -> 
     """
     load = family(host, subject.pids) if subject.pids else ()
     return tuple(dict.fromkeys((*load, *(pids(host, subject.server) if servers is None else servers))))
+
+
+def clients(host: Host, subject: Subject) -> tuple[int, ...]:
+    """Return the processes of the load with all that they started, and the programs of the mounts that it works on."""
+    paths = [one for one in subject.endpoints if one.startswith("/")]
+    return tuple(dict.fromkeys((*family(host, subject.pids), *(fuse.programs_of(host, paths) if paths else ()))))
 
 
 @dataclass(frozen=True, kw_only=True)
