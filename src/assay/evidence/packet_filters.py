@@ -198,9 +198,9 @@ def _of_filter(match: re.Match[str], device: str, direction: str, dropped: int) 
     named = match.groupdict()
     if not named:
         return PacketFilter(words=f"tc drop on {device} {direction}", packets=dropped, is_outgoing=direction in OUT)
-    rate = float(named["rate"]) * BITS[named["unit"]] / 8 if named["rate"] else None
+    rate = float(named["rate"] or 0) * BITS[named["unit"] or ""] / 8 or None  # of packets alone it is printed as 0bit
     packets = PACKETS.search(named["rest"] or "")
-    limit = f"{named['rate']}{named['unit']}bit" if named["rate"] else f"{packets[1]} packets/s" if packets else "unknown rate"
+    limit = f"{named['rate']}{named['unit']}bit" if rate else f"{packets[1]} packets/s" if packets else "unknown rate"
     return PacketFilter(
         words=f"tc police {limit} on {device} {direction}",
         packets=dropped,
