@@ -28,8 +28,8 @@ MARK = "====\n"
 SCRIPT = f"""nft -j list ruleset; printf %s '|'$?; printf '\n{MARK}'
 tc -s -j qdisc show; printf '\n{MARK}'
 tc qdisc show | while read -r _ kind _ _ name _; do
-  case $kind in ingress|clsact) ways='ingress egress';; htb|prio|hfsc|drr) ways=root;; *) continue;; esac
-  for way in $ways; do printf '= %s %s\n' $name $way; tc -s filter show dev $name $way 2> /dev/null; done
+  case $kind in ingress|clsact) ways='ingress egress';; htb|prio|hfsc|drr|qfq|cbq|ets) ways=root;; *) continue;; esac
+  for way in $ways; do printf '= %s %s\n' $name $way; tc -s filter show dev $name ${{way#root}} 2> /dev/null; done
 done
 printf '\n{MARK}'; ip -o -d link show
 printf '\n{MARK}'
