@@ -11,7 +11,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assay.frozen import dataclass, field
 from assay.hosts.coarse_clock import ClockReading, CoarseClock
@@ -194,7 +194,12 @@ def text_or_error(path: str, text: str) -> str | OSError:
 
 def answers_of(found: Found) -> dict[Question, object]:
     """Return what was found by its question."""
-    kinds = {"read": found.texts, "list": found.names, "exists": found.there, "real_path": found.real}
+    kinds: dict[str, Mapping[str, object]] = {
+        "read": found.texts,
+        "list": found.names,
+        "exists": found.there,
+        "real_path": found.real,
+    }
     return {(do, path): answer for do, answers in kinds.items() for path, answer in answers.items()}
 
 

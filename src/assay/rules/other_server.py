@@ -111,7 +111,7 @@ RULE = Rule(
     check=check,
     about=About.ALL_HOSTS,
     wrong="A script has the port of last week's server, or a name leads to another host. All evidence is of the server that the "
-    "file names, and the figure is of one that nobody looked at.",
+    "file names, and the figure is that of another one.",
     alternatives=(
         "The program is a proxy that keeps no connection to the server, or reaches it by a Unix socket. Name it as a node.",
         "The server hands its connections to a program of its own that `pid_file` does not lead to. Name that, too.",

@@ -55,8 +55,8 @@ def applies(case: TrialCase) -> str | None:
 
 def ends_seen(case: TrialCase, *metrics: str) -> Iterator[Series]:
     """Series of the threads of both ends, on their hosts."""
-    for seen in (case.observations, case.beyond):
-        for metric in metrics if seen is not None else ():
+    for seen in (one for one in (case.observations, case.beyond) if one is not None):
+        for metric in metrics:
             yield from seen.over_time(case.phase.name, "end_cpu", metric)
 
 
