@@ -3,7 +3,8 @@
 A proxy is proved by two connections: one of its sockets is the other end of a client's, another the other end of one of the
 server's. A program beside the server is the other end of a client's connection to the port that the server listens on
 (SO_REUSEPORT, or a listening socket that both have). Another server in its place is the other end of a client's connection,
-has none to the server, and no client has any.
+has none to the server, and no client has any. A connection to the server that no process holds is the kernel's (NFS, nbd): it may
+be the load's.
 """
 
 from __future__ import annotations
@@ -139,8 +140,12 @@ def _who(host: Host, elsewhere: set[str], left: set[str], known: tuple[set[str],
     """
     served, ends = known
     between = beside = instead = ""
-    for pid in (int(name) for name in host.list("/proc") if (elsewhere or left) and name.isdigit() and int(name) not in ends):
+    held: set[str] = set()
+    for pid in (int(name) for name in host.list("/proc") if (elsewhere or left) and name.isdigit()):
         own = _sockets(host, (pid,), tables)
+        held |= {one.local for one in own}
+        if pid in ends:
+            continue
         remote = {one.remote for one in own}
         to_server = bool({one.local for one in own} & served)
         if not between and remote & elsewhere and to_server:
@@ -149,7 +154,8 @@ def _who(host: Host, elsewhere: set[str], left: set[str], known: tuple[set[str],
             instead = _name(host, pid)
         if not beside and remote & left:
             beside = _name(host, pid)
-    return Others(between=between, beside=beside, instead="" if between or beside else instead)
+    by_kernel = {one.local for rows in tables.values() for one in rows.values() if one.local in served} - held
+    return Others(between=between, beside=beside, instead="" if between or beside or by_kernel else instead)
 
 
 def _name(host: Host, pid: int) -> str:

@@ -13,6 +13,8 @@ from assay.machine.server import ServerInterface, family, network_of, pids, way
 from assay.records import Subject
 
 TABLES = ("tcp", "tcp6", "udp", "udp6")
+BY_KERNEL = frozenset(("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre", "beegfs", "orangefs", "gfs2", "ocfs2"))
+"""File systems whose connections are the kernel's: no process has their sockets."""
 MOST_WAYS = 256
 SOCKET = re.compile(r"socket:\[(\d+)\]$")
 ROW = re.compile(r"\s*\d+: \S+ ([0-9A-F]+):([0-9A-F]{4}) [0-9A-F]{2} \S+ \S+ \S+ +\d+ +\d+ (\d+) ")

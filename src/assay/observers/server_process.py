@@ -40,9 +40,10 @@ from assay.evidence.snapshots import (
 from assay.evidence.sources import SERVER
 from assay.machine import server_time
 from assay.machine.between import Others, doors, others
-from assay.machine.peers import clients
+from assay.machine.peers import BY_KERNEL, clients
 from assay.machine.server import pids
 from assay.machine.server_time import has_ended, pids_of, threads_of
+from assay.machine.stack import mount_of
 from assay.records import Fact, FactClass, Rung, Series, Snapshot, Subject, When
 
 WAYS = process_ways(Rung.SERVER_PROCESS, Rung.SERVER_CACHE)
@@ -78,6 +79,8 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     paths += [f"/proc/{pid}/task/{thread}/schedstat" for pid in running for thread in host.list(f"/proc/{pid}/task")]
     load = clients(host, subject) if subject.pids and any(running) else ()
     who = others(host, load, running, subject.endpoints) if load else Others()
+    if who.instead and any(mount_of(host, one).filesystem in BY_KERNEL for one in subject.endpoints if one.startswith("/")):
+        who = who._replace(instead="")  # the connection of the load's mount is the kernel's
     told: dict[str, object] = {name: value for name, value in who._asdict().items() if value}
     told |= {DOORS: ", ".join(found)} if not load and running and (found := doors(host, running)) else {}
     return {"pids": list(running), **texts(host.read, paths), **server_time.read(host, running), **told}
