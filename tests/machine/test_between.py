@@ -120,6 +120,38 @@ def test_who_answers_in_the_place_of_the_named_server():
         assert others(HOST, (client.pid,), (other.pid,), ("right",)).direct
 
 
+BEHIND = """
+import socket, sys
+back = socket.socket(socket.AF_UNIX)
+back.bind(sys.argv[1])
+back.listen()
+print("listens", flush=True)
+links = [back.accept()[0]]
+links[0].recv(1)
+"""
+BEFORE = """
+import socket, sys
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+link, _ = server.accept()
+back = socket.socket(socket.AF_UNIX)
+if len(sys.argv) > 1: back.connect(sys.argv[1])
+link.send(b"+")
+link.recv(1)
+"""
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_proxy_that_reaches_the_server_by_a_unix_socket_is_no_other_server(keeps, tmp_path):
+    with contextlib.ExitStack() as both:
+        server = both.enter_context(running(BEHIND, tmp_path / "s"))
+        assert server.stdout.readline()
+        proxy = both.enter_context(running(BEFORE, *([tmp_path / "s"] if keeps else [])))
+        client = both.enter_context(running(CLIENT, proxy.stdout.readline().strip()))
+        assert client.stdout.readline()
+        assert others(HOST, (client.pid,), (server.pid,), (f"unix {keeps}",)).instead == ""
+
+
 @pytest.mark.parametrize("end", [("0100007F:0050", "127.0.0.1:80"), ("00000000000000000000000001000000:1F90", "[::1]:8080")])
 def test_ends_as_people_write_them(end):
     assert printed(end[0]) == end[1]

@@ -31,6 +31,11 @@ NOBODYS = "0"
 """The inode of a socket that was not accepted yet."""
 
 
+UNIX_FLAGS, UNIX_TYPE, UNIX_STATE, UNIX_INODE, UNIX_PATH = 3, 4, 5, 6, 7
+UNIX_LISTENS, UNIX_STREAM, UNIX_CONNECTED = "00010000", "0001", "03"
+"""Columns of /proc/net/unix, and what a listening and a connected stream have there; an accepted one has the listener's path."""
+
+
 class Connection(NamedTuple):
     """Both ends of a TCP connection as the kernel prints them; `listens`: nobody is at the other one yet."""
 
@@ -86,6 +91,8 @@ def others(host: Host, load: tuple[int, ...], server: tuple[int, ...], endpoints
     direct = served & {one.local for one in clients}
     elsewhere = set() if direct else {one.local for one in clients} - left
     found = _who(host, elsewhere, left, (served, {*load, *server}), tables)._replace(direct=next(iter(direct), ""))
+    if found.instead and _by_unix(host, server, has_doors=bool(doors)):
+        found = found._replace(instead="")
     known[key] = found, MOST_TRIES if served or left else tries + 1
     return found
 
@@ -156,6 +163,19 @@ def _who(host: Host, elsewhere: set[str], left: set[str], known: tuple[set[str],
             beside = _name(host, pid)
     by_kernel = {one.local for rows in tables.values() for one in rows.values() if one.local in served} - held
     return Others(between=between, beside=beside, instead="" if between or beside or by_kernel else instead)
+
+
+def _by_unix(host: Host, server: tuple[int, ...], *, has_doors: bool) -> bool:
+    """Return whether a proxy may reach the server by a Unix socket: it has accepted one, or listens on nothing else."""
+    mine = {inode for pid in server for inode in sockets_of(host, pid)}
+    try:
+        rows = [line.split() for line in host.read(f"/proc/{server[0]}/net/unix").splitlines()[1:]] if server else []
+    except OSError:
+        return False
+    own = [row for row in rows if len(row) > UNIX_PATH and row[UNIX_INODE] in mine and row[UNIX_TYPE] == UNIX_STREAM]
+    listens = any(row[UNIX_FLAGS] == UNIX_LISTENS for row in own)
+    accepted = any(row[UNIX_FLAGS] != UNIX_LISTENS and row[UNIX_STATE] == UNIX_CONNECTED for row in own)
+    return accepted or (listens and not has_doors)
 
 
 def _name(host: Host, pid: int) -> str:
