@@ -8,8 +8,8 @@ behind its FUSE mounts, and of the server.
   passes. If none is, and less than `moved_share` of the load's bytes passed the server's interfaces, it is invalid. With more a
   balancer or a translation of addresses is on the way: unverified.
 
-Connections of the kernel (NFS, SMB) and datagrams have no process, so they are unverified. So is a server that a proxy may reach by
-a Unix socket.
+Connections of the kernel (NFS, SMB) and datagrams have no process, so they are unverified. So is a server that a proxy may reach
+by a Unix socket.
 """
 
 from __future__ import annotations
