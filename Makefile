@@ -19,7 +19,7 @@ UNITS := $(addprefix tests/,analysis answer audit evidence experiment notebook p
   test_catalogue.py test_language.py test_measures.py test_plain.py test_units.py)
 # Tests that have the machine to themselves (the marker `alone`). All others run beside each other.
 ALONE = $(shell grep -rlw 'mark\.alone' tests --include='test_*.py')
-WORKERS := 6
+WORKERS := 8
 # What reads the files waits for the step that may write them.
 FORMATTED := $(filter format,$(MAKECMDGOALS))
 CHECKS := format-check lint rust-format-check types stubs contracts clippy
@@ -137,9 +137,10 @@ docs: ready ## all pages, those of the rules included, as a site that needs no n
 	$(UV) sync --quiet --locked --inexact --group site
 	$(BIN)/python scripts/site/build.py
 
-dist: .build/dev.stamp $(PROGRAMS) $(BUNDLE) ## a wheel with the engine inside, in dist/
+dist: .build/run.stamp $(PROGRAMS) $(BUNDLE) ## a wheel with the engine inside for any Linux of glibc 2.17 or newer, in dist/
 	rm -rf dist
-	$(BIN)/maturin build --release --locked --out dist --quiet
+	$(SYNC) --inexact --only-group dist
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out dist --quiet
 	@ls -l dist
 
 tools: ## install what the tests use beside the build: file system tools, fio, servers, a browser; asks first (YES=1: does not ask)

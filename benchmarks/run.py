@@ -41,6 +41,7 @@ BENCHMARKS = (
     "put_ends",
     "server_accounts",
     "noise_matrix",
+    "change_jobs",
 )
 RESULTS = Path(__file__).parent / "RESULTS.md"
 

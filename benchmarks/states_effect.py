@@ -2,9 +2,10 @@
 
 A load counts its operations into a mapped file. `assay-engine states` looks at it all the time, and is stopped (SIGSTOP) for one
 slice of each pair, by chance the first or the second. Slices are short, so that other work on the machine is alike in both. Given
-is the trimmed mean (a fifth at each end) of the logarithms of the ratios with its 95 % interval (Yuen), and the CPU time of the
-program as a share of one CPU. Words choose the loads; `--pairs N` says how many pairs, `--ordinary` takes
-the priority of the program away.
+is the trimmed mean (a fifth at each end) of the logarithms of the ratios with its 95 % interval (Yuen): of operations by the
+clock, which other programs disturb, and of operations by the CPU time of the load and its server, which shows what looks cost
+the load itself. The CPU time of the program that looks is given as a share of one CPU. Words choose the loads; `--pairs N` says
+how many pairs.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ SLICE_S = 0.1
 SETTLE_S = 0.002
 PAIRS = 400
 TRIMMED = 0.2
-ORDINARY = "--ordinary"
 CONNECTIONS = 64
 
 
@@ -99,7 +99,51 @@ def cached_slowly(count: Callable[[], None], _home: str) -> None:
             time.sleep(0.01)
 
 
-LOADS = {"cached": cached, "fsync": fsync, "connections": connections, "threads": threads}
+def slapd(count: Callable[[], None], home: str) -> None:
+    """One search of the root entry in flight on each of 8 connections, to a slapd."""
+    Path(f"{home}/slapd.conf").write_text("include /etc/ldap/schema/core.schema\nmodulepath /usr/lib/ldap\n")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    subprocess.Popen(["slapd", "-d", "0", "-h", f"ldap://127.0.0.1:{port}", "-f", f"{home}/slapd.conf"])
+    ours = [connected(port) for _ in range(8)]
+    size = len(asked(ours[0]))
+    waiting = select.epoll()
+    by_number = {one.fileno(): [one, size] for one in ours}
+    for one in ours:
+        waiting.register(one, select.EPOLLIN)
+        one.send(SEARCH)
+    while True:
+        for number, _ in waiting.poll():
+            found = by_number[number]
+            found[1] -= len(found[0].recv(found[1]))
+            if not found[1]:
+                found[1] = size
+                found[0].send(SEARCH)
+                count()
+
+
+def connected(port: int) -> socket.socket:
+    """A connection, as soon as the server is there."""
+    while True:
+        with contextlib.suppress(OSError):
+            return socket.create_connection(("127.0.0.1", port))
+        time.sleep(0.05)
+
+
+def asked(one: socket.socket) -> bytes:
+    """The whole answer to a search: nothing more comes for a fifth of a second."""
+    one.send(SEARCH)
+    found = one.recv(65536)
+    one.settimeout(0.2)
+    with contextlib.suppress(TimeoutError):
+        found += one.recv(65536)
+    one.settimeout(None)
+    return found
+
+
+SEARCH = bytes.fromhex("3025020101632004000a01000a0100020100020100010100870b") + b"objectClass" + b"\x30\x00"
+"""Of the root entry, by its presence (RFC 4511)."""
+LOADS = {"cached": cached, "fsync": fsync, "connections": connections, "threads": threads, "slapd": slapd}
 
 
 def loaded(name: str, home: str) -> None:
@@ -127,31 +171,39 @@ def measured(name: str, pairs: int) -> str:
         options = json.dumps({"roots": {"load": [load.pid]}})
         looks = subprocess.Popen([ENGINE, "states", options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         undo.callback(lambda: (looks.kill(), looks.wait()))
-        if ORDINARY in sys.argv:
-            subprocess.run(["chrt", "--other", "--pid", "0", str(looks.pid)], check=True)
         time.sleep(3.0)  # the first CPU time is spent faster
         chance, ratios, spent_s, began = random.Random(1), [], 0.0, 0.0
+        working = [load.pid, *map(int, Path(f"/proc/{load.pid}/task/{load.pid}/children").read_text().split())]
 
-        def rate(*, is_on: bool) -> float:
+        def now() -> tuple[float, float, float]:
+            return struct.unpack("q", counter[:8])[0], time.monotonic(), sum(map(cpu_s, working))
+
+        def rates(*, is_on: bool) -> tuple[float, float]:
             nonlocal spent_s, began
             os.kill(looks.pid, signal.SIGCONT if is_on else signal.SIGSTOP)
             time.sleep(SETTLE_S)
-            before, at, cpu = struct.unpack("q", counter[:8])[0], time.monotonic(), cpu_s(looks.pid)
+            before, cpu = now(), cpu_s(looks.pid)
             time.sleep(SLICE_S)
-            done, took = struct.unpack("q", counter[:8])[0] - before, time.monotonic() - at
+            done, took, worked = (late - early for early, late in zip(before, now(), strict=True))
             if is_on:
                 spent_s, began = spent_s + cpu_s(looks.pid) - cpu, began + took
-            return done / took
+            return done / took, done / worked if worked else 0.0
 
         for _ in range(pairs):
             order = chance.sample([True, False], 2)
-            found = {is_on: rate(is_on=is_on) for is_on in order}
-            if all(found.values()):  # a disk may stand still for that long
-                ratios.append(math.log(found[True] / found[False]))
+            found = {is_on: rates(is_on=is_on) for is_on in order}
+            if all(found[True]) and all(found[False]):  # a disk may stand still for that long
+                ratios.append([math.log(with_ / without) for with_, without in zip(found[True], found[False], strict=True)])
         os.kill(looks.pid, signal.SIGCONT)
-        mean, error = trimmed(ratios)
-        low, middle, high = (math.exp(mean + times * error) for times in (-2.0, 0.0, 2.0))
-        return f"{name}: {middle:.4f} ({low:.4f} to {high:.4f}), {len(ratios)} pairs; {spent_s / began:.2%} of a CPU"
+        told = [f"{ratio([each[at] for each in ratios])} {by}" for at, by in enumerate(("by the clock", "by CPU time"))]
+        return f"{name}: {', '.join(told)}, {len(ratios)} pairs; {spent_s / began:.2%} of a CPU"
+
+
+def ratio(logarithms: list[float]) -> str:
+    """The ratio with its interval."""
+    mean, error = trimmed(logarithms)
+    low, middle, high = (math.exp(mean + times * error) for times in (-2.0, 0.0, 2.0))
+    return f"{middle:.4f} ({low:.4f} to {high:.4f})"
 
 
 def trimmed(values: list[float]) -> tuple[float, float]:
@@ -163,8 +215,8 @@ def trimmed(values: list[float]) -> tuple[float, float]:
 
 
 def cpu_s(pid: int) -> float:
-    """CPU time of the program that looks."""
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+    """CPU time of a process with all its threads, by its clock (clock_getcpuclockid(3))."""
+    return time.clock_gettime(~pid << 3 | 2)
 
 
 def main(words: list[str]) -> None:

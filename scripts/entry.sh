@@ -11,9 +11,9 @@ fi
 files="src/assay/$kind/$name.py tests/$kind/test_$name.py"
 case $kind in
   rules) more="tests/rules/test_every_rule.py tests/audit/test_sources.py" page="src/assay/rules/$name.py" ;;
-  observers) more="tests/observers/test_declared_cost.py" page="docs/observers/$name.md src/assay/observers/$name.py" ;;
-  parsers) more="tests/parsers/test_laws.py" page="docs/parsers/$name.md src/assay/parsers/$name.py" ;;
-  *) more="" page="docs/$kind/$name.md src/assay/$kind/$name.py" ;;
+  observers) more="tests/observers/test_declared_cost.py" page="docs/observers src/assay/observers/$name.py" ;;
+  parsers) more="tests/parsers/test_laws.py" page="docs/parsers src/assay/parsers/$name.py" ;;
+  *) more="" page="docs/$kind src/assay/$kind/$name.py" ;;
 esac
 tested="tests/$kind/test_$name.py tests/test_catalogue.py tests/test_pages.py $more"
 failed=0

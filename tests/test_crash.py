@@ -32,6 +32,9 @@ matters = "10 %"
 seed = 3
 observers = ["block", "process_io", "page_cache", "memory", "environment"]
 
+[machine]
+sysctl."vm.page-cluster" = 7
+
 [targets.ext4]
 kind = "loopfs"
 filesystem = "ext4"
@@ -120,6 +123,11 @@ def rules():
     return found
 
 
+def swapped_pages():
+    """The setting of the machine that the experiment changes, and no other test."""
+    return Path("/proc/sys/vm/page-cluster").read_text()
+
+
 def assert_undone(entries):
     for kind, details in entries:
         if kind in ("directory", "file", "cgroup"):
@@ -136,6 +144,8 @@ WAYS = (signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SI
 def test_a_lab_that_is_ended_leaves_nothing_and_what_it_finished_stays(bench, points):
     (bench.home / "e.toml").write_text(EXPERIMENT.format(repeats=2 if points < 10 else 8))
     whole = cleaned(bench, struck(bench, "after a trial is kept", lambda pid: bool(finished(bench))))
+    as_found = swapped_pages()
+    assert as_found != "7\n"
     plan, before, had = (folder(bench) / "plan.json").read_bytes(), finished(bench), 0
     assert before
     for number, moment in enumerate(moments(points, whole.noted)):
@@ -145,6 +155,7 @@ def test_a_lab_that_is_ended_leaves_nothing_and_what_it_finished_stays(bench, po
         if way is not signal.SIGKILL and lab.status != 0:
             assert (lab.status, lab.complaint.strip()) == (130, INTERRUPTED), lab.told
         assert rules() == [], lab.told
+        assert swapped_pages() == as_found, lab.told
         assert_undone(lab.open)
         assert (folder(bench) / "plan.json").read_bytes() == plan, lab.told
         now = finished(bench)

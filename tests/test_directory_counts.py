@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from stage.directory_stage import both
+from stage.directory_stage import pairs
 
 MIX = {"search": 4, "compare": 2, "add": 1, "modify": 1, "rename": 1, "delete": 1, "bind": 1}
 DECKS = 40
@@ -64,8 +64,7 @@ def of_the_load(bench):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("transport", ["tcp", "tls", "starttls", "ldapi"])
-@both
+@pairs("transport", ["tcp", "tls", "ldapi", "starttls"])
 def test_client_and_server_count_the_same(bench, kind, transport):
     answer = ran(bench, kind, transport)
     (found,) = answer["directory"].values()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from stage.directory_stage import PEOPLE, both
+from stage.directory_stage import PEOPLE, both, pairs
 
 EXPERIMENT = """
 title = "Online import"
@@ -36,8 +36,7 @@ def the_run(bench):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flush", ["none", "inside", "apart"])
-@both
+@pairs("flush", ["none", "inside", "apart"])
 def test_every_entry_is_added_reported_and_counted(bench, kind, flush):
     done = run(bench, kind, flush, progress="json")
     assert done.returncode == 0, done.stderr + done.stdout

@@ -1,8 +1,8 @@
 """A program of known parts: `parts.py TRUTH SECONDS THREADS KIND:SECONDS...`, the parts one after the other, again and again.
 
-It times each part by itself and writes the share of each kind into TRUTH. What a part computes, its wait for a CPU, and what it
-needs to start are `burn`, by the kernel's account (schedstat). Other threads sleep. `pipe` reads from standard input and `socket`
-from 127.0.0.1:PORT (environment), whose writers are no part of it.
+It times each part by itself and writes the share of each kind into TRUTH. All that it computes, and waits for a CPU, is `burn`,
+by its clock and the kernel's account (schedstat); the other kinds share what is left. Other threads sleep. `pipe` reads from
+standard input and `socket` from 127.0.0.1:PORT (environment), whose writers are no part of it.
 """
 
 import json
@@ -51,22 +51,26 @@ counted = open("/proc/thread-self/schedstat")  # noqa: SIM115 - to the end
 
 
 def ran():
-    """Time on a CPU and ready for one, of this thread."""
+    """Time on a CPU and ready for one, of this thread; the first one of its clock: schedstat is as old as the last tick."""
     counted.seek(0)
-    return sum(map(int, counted.read().split()[:2])) / 1e9
+    return time.thread_time() + int(counted.read().split()[1]) / 1e9
 
 
-spent = {"burn": ran()}
+spent = {}
 ends = time.monotonic() + float(seconds)
 at, had = time.monotonic(), ran()
+began, at_first = at, had
 while at < ends:
     for name, length in parts:
         kinds[name](length)
         now, has = time.monotonic(), ran()
         computed = min(now - at, has - had)
-        spent["burn"] += computed
-        spent[name] = spent.get(name, 0.0) + now - at - computed
+        if name != "burn":
+            spent[name] = spent.get(name, 0.0) + now - at - computed
         at, had = now, has
+waited = (at - began) - (had - at_first)  # a part may lose the CPU between its two clocks, all of them do not
+scale = waited / sum(spent.values()) if spent else 0.0
+spent = {"burn": had, **{name: length * scale for name, length in spent.items()}}
 with open(truth, "w") as out:
     json.dump({name: length / sum(spent.values()) for name, length in spent.items()}, out)
 os._exit(0)

@@ -26,10 +26,20 @@ SITE = WORK / "html"
 
 COPIED = ("README.md", "CHANGELOG.md", "ARCHITECTURE.md", "DEVELOP.md", "LICENSE", "docs", "experiments", "benchmarks")
 KEPT = {".md", ".toml", ".png", ".svg", ".sh", ".json", ""}
-DEVELOPERS = ("docs/contracts.md", "docs/engine-protocol.md", "docs/line-protocol.md", "docs/audit.md", "docs/howto/intervals.md")
+DEVELOPERS = ("docs/engine-protocol.md", "docs/line-protocol.md", "docs/audit.md", "docs/howto/intervals.md")
 """Pages among those of users that only who works on Assay reads."""
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Start", ("README.md", "docs/tutorial.md", "docs/cheat_sheet.md", "docs/concepts.md", "docs/howto/read-a-report.md")),
+    (
+        "Start",
+        (
+            "README.md",
+            "docs/howto/install.md",
+            "docs/tutorial.md",
+            "docs/cheat_sheet.md",
+            "docs/concepts.md",
+            "docs/howto/read-a-report.md",
+        ),
+    ),
     ("Tasks", ("docs/howto/",)),
     ("Reference", ("docs/",)),
     ("Casebook", ("docs/casebook/",)),
@@ -50,6 +60,8 @@ RULES = {catalogue.find("rules", name).id: name for name in catalogue.names("rul
 AS_IT_IS = re.compile(r"(?ms)^```.*?^```|^#.*?$|`[^`\n]+`|\[[^\]]*\]\([^)]*\)")
 """Blocks of code, headings, code spans and links: an id in them stays as it is."""
 ID = re.compile(rf"\b({'|'.join(RULES)})\b")
+BEGINS = re.compile(r"(?:[-*] |\d+\. |\|)")
+"""The first line of a list or of a table, or a further one."""
 FOLDER = re.compile(r"\]\(((?:[\w.-]+/)+)\)")
 HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
 
@@ -91,7 +103,7 @@ def laid_out(source: Path) -> None:
             copy = PAGES / one.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
             if one.suffix == ".md":
-                copy.write_text(linked(to_lists(one), copy.parent))
+                copy.write_text(linked(apart(to_lists(one)), copy.parent))
             else:
                 shutil.copyfile(one, copy)
 
@@ -104,6 +116,20 @@ def linked(text: str, folder: Path) -> str:
         found += ID.sub(lambda one: f"[{one[1]}]({up}docs/rules/{RULES[one[1]]}.md)", text[at : kept.start()]) + kept[0]
         at = kept.end()
     return found + ID.sub(lambda one: f"[{one[1]}]({up}docs/rules/{RULES[one[1]]}.md)", text[at:])
+
+
+def apart(text: str) -> str:
+    """A page with a blank line before each list and table that follows a sentence: the site's Markdown wants one."""
+    found: list[str] = []
+    fenced = False
+    for line in text.split("\n"):
+        before = found[-1] if found else ""
+        begins = (
+            BEGINS.match(line) is not None and before != "" and not BEGINS.match(before) and not before.startswith((" ", "#"))
+        )
+        found += ["", line] if begins and not fenced else [line]
+        fenced ^= line.startswith("```")
+    return "\n".join(found)
 
 
 def to_lists(page: Path) -> str:

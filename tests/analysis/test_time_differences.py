@@ -9,8 +9,8 @@ from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.analysis.time_differences import Spent
 from assay.answer.wording import time_spent
-from assay.evidence.time_ladder import TimeLadder, TimePart
-from assay.records import Observations
+from assay.evidence.time_ladder import TimeLadder
+from assay.records import Observations, TimePart
 from stage import notebook_records as made
 from stage.comparison_cases import no_evidence
 from stage.time_cases import counted, course, series

@@ -100,7 +100,7 @@ def test_what_is_no_history_is_refused(bench):
 
 def test_the_job_of_the_manual_runs(tmp_path):
     page = (Path(__file__).parents[2] / "docs" / "howto" / "ci.md").read_text()
-    (file,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    file = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0]
     job = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)[0]
     (tmp_path / "nightly.toml").write_text(file.replace("repeats = 5", "repeats = 1"))
     job = job.replace("--gate", "").replace("git rev-parse --short HEAD", "echo abc")

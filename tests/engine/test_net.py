@@ -170,19 +170,22 @@ def test_a_line_that_is_cut_for_a_while_answers_every_request_late(line):
     ({"exchange": "transaction", "connections": 4, "workers": 1}, "transaction"),
 )
 def test_what_a_dead_line_leaves_under_way_is_told_with_its_wait(line, settings, operation):
-    timed = {"patience_ns": SECOND // 2, "duration_ns": SECOND}
+    timed = {"patience_ns": SECOND // 2, "duration_ns": 2 * SECOND}
     far, near = line.ends(settings | timed)
     start(far, near)
     time.sleep(0.5)
+    before_ns = time.monotonic_ns()
     line.ip(f"-n {line.far} link set v0 down")
+    after_ns = time.monotonic_ns()
     load = near.result()
     line.ip(f"-n {line.far} link set v0 up")
     far.send(type="stop")
     far.result()
     left, many = load["operations"][operation]["unfinished"], settings.get("connections", 1)
     assert (load["stopped_by"], left["count"], load["net"]["unfinished"]) == ("time", many, many)
-    assert 0.3 * SECOND < load["ends_ns"] - left["from_ns"] < 0.6 * SECOND
-    assert 0.8 * SECOND < left["longest_ns"] < 1.3 * SECOND
+    assert before_ns - 0.2 * SECOND < left["from_ns"] < after_ns + 0.1 * SECOND, "a busy machine may cut it late"
+    waited_ns = load["ends_ns"] + timed["patience_ns"] - left["from_ns"]
+    assert left["longest_ns"] == pytest.approx(waited_ns, abs=0.3 * SECOND)
     assert left["waited_ns"] == pytest.approx(many * left["longest_ns"], rel=0.1)
     assert load["operations"][operation]["last_ns"] < load["ends_ns"]
 

@@ -6,8 +6,7 @@ import pytest
 
 from assay.answer.wording import time_spent
 from assay.evidence import time_limit
-from assay.evidence.time_limit import Cause
-from assay.records import Direction, Observations, Rung
+from assay.records import Cause, Direction, Observations, Rung
 from audit.case_builder import gauge, reading
 from stage.noise_cases import phase
 from stage.time_cases import counted, course, series
@@ -152,3 +151,18 @@ def test_sentences_name_the_process_and_are_careful_near_the_half():
     assert time_spent.limit(limit(of("dd", running=0.52, flush=0.48))) == "likely the CPU time of dd"
     words = time_spent.limit(limit(of("w", sleep=1.0), threads={("w", "sleep"): 1.0, ("w", "lock"): 3.0}))
     assert words == "a lock in w: 3 threads wait for it while another one sleeps"
+
+
+def test_in_the_rest_of_the_time_a_device_counts_for_that_rest():
+    times = {"fio": {"run_ns": 10**8, "ready_ns": 9 * 10**9}}
+    reads = {("fio", "running"): 0.88, ("fio", "read_file"): 0.12}
+    found = limit(reads, times=times, **disk(0.1, 1))
+    assert (found.cause, found.rest.cause) == (Cause.NO_CPU, Cause.ONE_REQUEST)
+    assert limit(reads, times=times, **disk(0.02, 1)).rest.cause is Cause.FILES
+
+
+def test_threads_of_the_engine_that_wait_for_its_workers_are_no_lock():
+    waiting = {("assay-engine", "flush"): 1.0, ("assay-engine", "other_thread"): 2.0}
+    assert cause(of("assay-engine", flush=1.0), threads=waiting) is Cause.FLUSH
+    far = {("assay-engine-4c", "flush"): 1.0, ("assay-engine-4c", "other_thread"): 2.0}
+    assert cause(of("assay-engine-4c", flush=1.0), threads=far) is Cause.FLUSH

@@ -294,12 +294,27 @@ def refused(name: str, home: Path) -> Outcome:
     return Outcome(name, {"files": "\n".join(texts)})
 
 
+def outputs() -> list[Path]:
+    """Two recorded outputs of each reader, and all that are refused; the figures of all are in recorded.json."""
+    from assay.catalogue import console
+    from assay.errors import EvidenceError
+    from assay.watch import imported
+
+    of_tools: dict[str, list[Path]] = {}
+    for path in sorted((shorten.ROOT / "tests/fixtures/output").iterdir()):
+        try:
+            tool = imported.recognised(console.decoded(path.read_bytes())).tool
+        except EvidenceError:
+            tool = path.name
+        of_tools.setdefault(tool, []).append(path)
+    return sorted({path for paths in of_tools.values() for path in (paths[0], paths[-1])})
+
+
 def imports(name: str, home: Path) -> Outcome:
-    """What is taken from each recorded output of another tool."""
-    outputs = shorten.ROOT / "tests/fixtures/output"
-    shutil.copytree(outputs, home / "output")
+    """What is taken from recorded outputs of other tools."""
+    shutil.copytree(shorten.ROOT / "tests/fixtures/output", home / "output")
     texts = {}
-    for path in sorted(outputs.iterdir()):
+    for path in outputs():
         said = assay(["import", f"output/{path.name}", "--lab", "lab"], home)
         texts[path.name] = said.text()
         shutil.rmtree(home / "lab", ignore_errors=True)

@@ -69,9 +69,8 @@ def lines(value: object, key: str = "", depth: int = 0) -> list[str]:
     name = f"{key}: " if key else ""
     if key == "findings" and isinstance(value, list):
         return [f"{indent}{name}{len(value)}", *(f"{indent}  {finding(one)}" for one in value if shown(one))]
-    packed = compact(value)
-    if len(packed) + len(indent) + len(name) <= LINE or not isinstance(value, dict | list):
-        return [f"{indent}{name}{packed}"]
+    if not isinstance(value, dict | list) or not longer(value, LINE - len(indent) - len(name)):
+        return [f"{indent}{name}{compact(value)}"]
     found = [f"{indent}{name}{'{' if isinstance(value, dict) else '['}"]
     if isinstance(value, dict):
         for word, one in value.items():
@@ -92,7 +91,24 @@ def without_raw(value: dict) -> dict:
 
 def cut(value: list) -> list:
     """The elements of a list that are shown."""
-    return value[: FEW if max(len(compact(one)) for one in value) > SHORT else MANY]
+    return value[: FEW if any(longer(one, SHORT) for one in value) else MANY]
+
+
+def longer(value: object, most: int) -> bool:
+    """Whether a value on one line has more letters than this; it is not written where its texts alone have more."""
+    return letters(value, most) > most or len(compact(value)) > most
+
+
+def letters(value: object, most: int) -> int:
+    """The letters of the texts in a value, counted until they are more than this."""
+    if not isinstance(value, dict | list):
+        return len(value) if isinstance(value, str) else 1
+    count = 0
+    for word, one in value.items() if isinstance(value, dict) else (("", one) for one in value):
+        if count > most:
+            break
+        count += len(word) + letters(one, most - count) if not word or one not in EMPTY else 0
+    return count
 
 
 def compact(value: object) -> str:

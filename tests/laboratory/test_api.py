@@ -32,7 +32,7 @@ def lab(folder):
 
 def test_the_example_of_the_page_runs(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder.parent)
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    example = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[-1]
     exec(compile(example, str(PAGE), "exec"), {})
     said = capsys.readouterr().out
     assert "A mail spool of 2 experiments, 11 runs" in said

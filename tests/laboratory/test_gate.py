@@ -1,6 +1,6 @@
 """The gate: which results end with which status."""
 
-from assay.laboratory.gate import BAD_VERDICT, UNMET, Gate, status
+from assay.laboratory.gate import BAD_VERDICT, UNMET, Gate, is_worse, status
 from assay.records import (
     Claim,
     Experiment,
@@ -81,3 +81,29 @@ def test_bad_verdicts_end_with_three(state, on, strict):
 def test_unmet_requirements_end_with_four(state, on, strict):
     assert status(results(VerdictState.SOUND, state), Gate.ON) == on
     assert status(results(VerdictState.SOUND, state), Gate.STRICT) == strict
+
+
+@each(
+    "verdict requirement ends",
+    (VerdictState.TAINTED, RequirementState.UNDECIDED, 0),
+    (VerdictState.UNVERIFIED, RequirementState.MET, 0),
+    (VerdictState.INVALID, RequirementState.NOT_MET, BAD_VERDICT),
+    (VerdictState.TAINTED, RequirementState.NOT_MET, UNMET),
+)
+def test_the_gate_for_changes_lets_noise_through_and_no_invalid_number(verdict, requirement, ends):
+    assert status(results(verdict, requirement), Gate.WORSE) == ends
+
+
+@each(
+    "value ends lower_better worse",
+    (1.10, (1.02, 1.18), True, True),
+    (1.10, (0.99, 1.21), True, False),
+    (1.04, (1.01, 1.07), True, False),
+    (0.80, (0.70, 0.90), True, False),
+    (0.90, (0.85, 0.95), False, True),
+    (0.90, (0.80, 1.01), False, False),
+    (1.20, (1.10, 1.30), False, False),
+    (1.10, (None, None), True, False),
+)
+def test_worse_is_decided_by_the_interval_and_by_what_matters(value, ends, lower_better, worse):
+    assert is_worse(value, ends, 0.05, lower_better=lower_better) is worse

@@ -53,6 +53,15 @@ def test_what_the_gate_refuses_fails(results):
     assert status(found, Gate.ON) == 3
 
 
+def test_a_primary_measure_that_became_worse_fails_by_the_gate_for_changes(results):
+    (one,) = results.comparisons
+    worse = replace(one, ratio=replace(one.ratio, value=0.8, low=0.7, high=0.9))
+    for found, ends, count in ((results, 0, 0), (replace(results, comparisons=(worse,)), 4, 1)):
+        met = replace(found, requirements=())
+        assert status(met, Gate.WORSE) == ends
+        assert list(read(junit(met, Gate.WORSE)).values()).count("failure") == count
+
+
 def test_what_is_undecided_is_skipped_and_fails_by_the_strict_gate(results):
     undecided = tuple(replace(one, state=RequirementState.UNDECIDED) for one in results.requirements)
     found = replace(results, requirements=undecided)

@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from assay.machine.dsio_server import CalledFrom, TracedServer, chosen, software
 from assay.records import Subject
 from assay.sampler import companion
 from assay.undo.ledger import Ledger
+from stage.assay_process import wait_until
 from stage.dsio_stage import WHY_NOT
 
 EXE, LIB, DB = "/usr/sbin/ns-slapd", "/lib/libslapd.so.0", "/lib/libback-ldbm.so"
@@ -219,7 +219,7 @@ def test_markers_of_the_authors_are_traced_and_what_is_outside_is_told_apart(tmp
     words = [program, "-D", tmp_path / "data", tmp_path / "log"]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     host, ledger = Local(), Ledger(tmp_path / "ledger")
-    time.sleep(0.1)
+    wait_until((tmp_path / "log").exists)
     try:
         server = dsio_server.server(host, process.pid)
         text = dsio_program.program(host, server)

@@ -87,3 +87,37 @@ def test_a_group_without_a_process_and_text_of_another_form_are_refused():
 def test_threads_that_the_kernel_hides_are_missing_with_the_remedy():
     hidden = evidence(load=counted(course({("dd", "running"): 1.0}), denied=400) | {"rows": []})
     assert "ptrace_scope" in hidden.missing["time.share"]
+
+
+def counts(share, run_s, ready_s=0.0, fresh=0):
+    """The parts of 10 s of one thread that looks found running for a share, and that the scheduler saw run and wait."""
+    zero = {"dd": {"run_ns": 0, "ready_ns": 0}}
+    times = {"dd": {"run_ns": int(run_s * SECOND_NS), "ready_ns": int(ready_s * SECOND_NS)}}
+    states = course({("dd", "running"): share, ("dd", "sleep"): (1 - share) / 2, ("dd", "flush"): (1 - share) / 2})
+    after = counted(states, times=times, alive_ns=10 * SECOND_NS, fresh=fresh)
+    before = {**after, "looks": 0, "alive": 0, "alive_ns": 0, "rows": [], "times": zero, "fresh": 0}
+    looks = [
+        Snapshot(edge=edge, at_ns=at, took_ns=1, raw={"states": {"load": found}})
+        for at, edge, found in ((-1, Edge.ARMED, before), (LENGTH_S * SECOND_NS, Edge.LAST, after))
+    ]
+    found = OBSERVER.parse("local", phase().name, looks, Subject()).series
+    parts = time_ladder.of_phase(phase(LENGTH_S), Observations(series=found)).parts
+    return {part.state: part for part in parts}
+
+
+def test_what_could_run_is_what_the_scheduler_counted():
+    parts = counts(0.4, run_s=4.5, ready_s=1.5)
+    shares = {state: part.share for state, part in parts.items()}
+    assert shares == pytest.approx({"running": 0.45, "ready": 0.15, "sleep": 0.2, "flush": 0.2})
+    assert parts["running"].error < 0.02
+
+
+def test_counts_are_too_low_where_programs_come_and_go():
+    assert counts(0.4, run_s=1.0, fresh=200)["running"].share == pytest.approx(0.4)
+    assert counts(0.4, run_s=6.0, fresh=200)["running"].share == pytest.approx(0.6)
+
+
+def test_a_count_never_takes_more_than_all_of_the_time():
+    parts = counts(0.4, run_s=15.0)
+    assert sum(part.share for part in parts.values()) == pytest.approx(1.0)
+    assert parts["running"].share == pytest.approx(1.0)

@@ -9,15 +9,7 @@ PARSER = catalogue.find("parsers", "db_bench")
 def test_each_benchmark_has_its_rates():
     found = PARSER.parse(recorded("db_bench-7.8.3-four.txt"))
     assert list(dict.fromkeys(key.partition(".")[0] for key in found)) == ["fillseq", "overwrite", "readrandom", "readseq"]
-    assert (found["fillseq.ops_per_s"], found["fillseq.count"], found["fillseq.elapsed_ns"]) == (38_697, 100_000, 2.584e9)
-    assert found["readseq.bytes_per_s"] == pytest.approx(53.5 * 2**20)
     assert found["readrandom.bytes_per_s"] / found["readrandom.ops_per_s"] == pytest.approx(116, rel=0.02), "keys and values"
-
-
-def test_percentiles_of_a_histogram_belong_to_the_line_before():
-    found = PARSER.parse(recorded("db_bench-7.8.3-histogram.txt"))
-    assert (found["fillrandom.latency_p50_ns"], found["readrandom.latency_p50_ns"]) == pytest.approx((3910, 1420))
-    assert found["readrandom.latency_p999_ns"] == pytest.approx(43_710)
 
 
 def test_leveldb_prints_the_time_of_an_operation_alone():
@@ -30,8 +22,3 @@ def test_leveldb_prints_the_time_of_an_operation_alone():
 def test_a_benchmark_that_runs_twice_counts_the_last_time():
     text = recorded("db_bench-7.8.3-four.txt")
     assert PARSER.parse(text + "fillseq : 2.000 micros/op 500000 ops/sec;   55.0 MB/s\n")["fillseq.ops_per_s"] == 500_000
-
-
-def test_it_knows_its_own():
-    assert PARSER.recognises(("db_bench", "--benchmarks=fillseq"), recorded("db_bench-7.8.3-four.txt"))
-    assert not PARSER.recognises(("db_bench",), "Unknown benchmark\n")

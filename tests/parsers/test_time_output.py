@@ -59,9 +59,3 @@ def test_a_command_that_failed_has_no_time():
     for said in ("Command exited with non-zero status 2", "Command terminated by signal 9", "\tExit status: 1", *by_others):
         with pytest.raises(EvidenceError, match="did its work"):
             PARSER.parse(f"{said}\n{recorded('time-1.9-default.txt')}")
-
-
-def test_it_knows_its_own():
-    assert PARSER.recognises(("/usr/bin/time", "cp", "a", "b"), recorded("time-1.9-default.txt"))
-    assert PARSER.recognises(("bash", "-c", "time cp a b"), recorded("bash-5.2-time.txt"))
-    assert not PARSER.recognises(("cp", "a", "b"), recorded("bash-5.2-time.txt"))

@@ -1,10 +1,8 @@
-"""Each page of a parser names the versions of the recordings that it is held against, and says what it lacks of three."""
+"""The table of parsers names the versions of the recordings that each is held against, and says what it lacks of three."""
 
 import functools
 import re
 from pathlib import Path
-
-import pytest
 
 from assay import catalogue
 from assay.catalogue import console
@@ -13,8 +11,8 @@ from assay.watch import imported
 
 ROOT = Path(__file__).parents[2]
 VERSION = re.compile(r"-(\d{1,3}(?:\.\d+)*[a-z]?|20\d\d|50\d{3})(?=[-.])")
-HELD = re.compile(r"^Held against: (.+)\.$", re.MULTILINE)
-LACKING = re.compile(r"^Without a recording: .+\.$", re.MULTILINE)
+ROW = re.compile(r"^\| \[(\w+)\]\(\w+\.md#\w+\) \|.*\| ([^|]+?)(?: \(by hand\))? \|$", re.MULTILINE)
+HELD = dict(ROW.findall((ROOT / "docs" / "parsers" / "README.md").read_text(encoding="utf-8")))
 ENOUGH = 3
 
 
@@ -35,10 +33,13 @@ def in_order(version):
     return [int(part) for part in re.findall(r"\d+", version)]
 
 
-@pytest.mark.parametrize("name", catalogue.names("parsers"))
-def test_the_page_names_the_versions_that_are_recorded(name):
-    page = (ROOT / "docs" / "parsers" / f"{name}.md").read_text(encoding="utf-8")
-    held = HELD.search(page)
-    versions = sorted(recorded()[name], key=in_order)
-    assert (held[1] if held else "") == (", ".join(versions) or "forms without a version")
-    assert len(versions) >= ENOUGH or LACKING.search(page), "fewer than three versions: name what lacks"
+def test_the_table_names_the_versions_that_are_recorded():
+    failures = []
+    for name in catalogue.names("parsers"):
+        versions = sorted(recorded()[name], key=in_order)
+        held, _, lacking = HELD.get(name, "").partition("; without a recording: ")
+        if held != (", ".join(versions) or "forms without a version"):
+            failures.append(f"{name}: found {held!r} in docs/parsers/README.md; expected {', '.join(versions)}")
+        if len(versions) < ENOUGH and not lacking:
+            failures.append(f"{name}: fewer than three versions; write '; without a recording: ...' behind them")
+    assert failures == []

@@ -7,14 +7,6 @@ PARSER = catalogue.find("parsers", "ycsb")
 TEXT = recorded("ycsb-0.17-form.txt")
 
 
-def test_types_of_operations_have_their_own_figures():
-    found = PARSER.parse(TEXT)
-    assert (found["request.ops_per_s"], found["request.elapsed_ns"]) == (5000.0, 10e9)
-    assert (found["request_read.count"], found["request_read.errors"]) == (25000, 0)
-    assert (found["request_read.latency_mean_ns"], found["request_read.latency_p99_ns"]) == (700_500, 1_500_000)
-    assert found["request_update.latency_mean_ns"] == 900_500
-
-
 def test_failures_are_operations_too_and_are_counted_once():
     failed = PARSER.parse(f"{TEXT}\n[READ-FAILED], Operations, 100\n[UPDATE], Return=ERROR, 7\n")
     assert (failed["request_read.errors"], failed["request_read.attempts"]) == (100, 25_100)

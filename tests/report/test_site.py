@@ -35,6 +35,11 @@ def test_every_page_of_the_repository_is_on_the_site(site):
     assert not [page for page in pages if not (HTML / page).is_file()]
 
 
+def test_a_list_that_follows_a_sentence_is_a_list(site):
+    """The repository's pages have no blank line there."""
+    assert "<li><code>/sys/fs/ext4/DEVICE/errors_count" in (HTML / "docs" / "observers" / "devices.html").read_text()
+
+
 def test_the_search_finds_a_rule_without_a_network(page):
     page.wait_for_load_state("load")
     for _ in range(50):  # the key works as soon as the page's script has started

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import importlib
 import inspect
 import math
@@ -16,7 +17,7 @@ from assay import catalogue, measures
 from assay.audit.judge import examine_one
 from assay.catalogue import ComparisonCase, TrialCase
 from assay.measures import Better
-from assay.records import Observations, Scope, State
+from assay.records import Observations, Reading, Scope, State
 
 RULES = [rule for scope in Scope for rule in catalogue.rules_of(scope)]
 
@@ -151,9 +152,24 @@ def own_tests(module):
             yield test
 
 
+MOST = 100
+"""Cases of one test: one that shows more draws them by chance."""
+
+
+class EnoughError(AssertionError):
+    """A test has shown enough cases."""
+
+
 def keeping(rule, kept):
-    """A check that keeps every case that it is shown."""
-    return lambda case: kept.append(case) or rule.check(case)
+    """A check that keeps the cases that a test shows it, until they are enough."""
+
+    def check(case):
+        if len(kept) == MOST:
+            raise EnoughError
+        kept.append(case)
+        return rule.check(case)
+
+    return check
 
 
 @pytest.fixture(scope="module")
@@ -162,14 +178,12 @@ def cases():
     found = {}
     for rule in RULES:
         module, kept = importlib.import_module(f"rules.test_{rule.name.replace('-', '_')}"), []
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(
-                module, "RULE", replace(rule, check=lambda case, kept=kept, rule=rule: kept.append(case) or rule.check(case))
-            )
-            for test in own_tests(module):
-                with contextlib.suppress(AssertionError, BaseExceptionGroup):
-                    test()
-        found[rule.id] = [(case, examine_one(rule, case)) for case in kept]
+        for test in own_tests(module):
+            with pytest.MonkeyPatch.context() as patch, contextlib.suppress(AssertionError, BaseExceptionGroup):
+                kept.append([])
+                patch.setattr(module, "RULE", replace(rule, check=keeping(rule, kept[-1])))
+                test()
+        found[rule.id] = [(case, examine_one(rule, case)) for shown in kept for case in shown]
     return found
 
 
@@ -190,8 +204,8 @@ def pieces(seen):
     return found
 
 
-def without(seen, what):
-    gone = {id(one) for one in pieces(seen).get(what, ())}
+def without(seen, piece):
+    gone = {id(one) for one in piece}
     kinds = ("readings", "series", "facts", "histograms")
     return replace(seen, **{kind: tuple(one for one in getattr(seen, kind) if id(one) not in gone) for kind in kinds})
 
@@ -202,9 +216,9 @@ PLANNED = ("directions",)
 """Fields of a phase that say what was to be done, and are no evidence."""
 
 
-def uncounted(seen, what):
+def uncounted(seen, piece):
     """The evidence with readings of one rung and direction that are there and tell no bytes."""
-    gone = {id(one) for one in pieces(seen).get(what, ())}
+    gone = {id(one) for one in piece}
     return replace(seen, readings=tuple(replace(one, bytes=None) if id(one) in gone else one for one in seen.readings))
 
 
@@ -215,9 +229,10 @@ def parts_of(value):
     return [("", one) for one in value] if isinstance(value, tuple) else []
 
 
-def may_be_unknown(record, name):
+@functools.cache
+def may_be_unknown(kind, name):
     """Whether None is a value of a field itself, and not of what it holds."""
-    (field,) = (one for one in dataclasses.fields(record) if one.name == name)
+    (field,) = (one for one in dataclasses.fields(kind) if one.name == name)
     return "None" in re.sub(r"\[.*\]", "", str(field.type))
 
 
@@ -225,7 +240,7 @@ def unsaid(value, way=()):
     """Ways to what is known and may be unknown: optional fields of records at any depth, and keys of their mappings."""
     for name, part in parts_of(value):
         further = (*way, name) if name else way
-        if name and part is not None and may_be_unknown(value, name):
+        if name and part is not None and may_be_unknown(type(value), name):
             yield further
         if isinstance(part, Mapping):
             yield from ((*further, key) for key in part if isinstance(key, str))
@@ -249,17 +264,18 @@ def quiet(value, way):
 def stripped(case):
     """The case with each piece of its evidence taken away: what is gone, and what is left."""
     if isinstance(case, TrialCase):
-        for what in pieces(case.observations):
-            yield what, replace(case, observations=without(case.observations, what))
-        for what in pieces(case.observations):
-            yield f"{what}{BYTES}", replace(case, observations=uncounted(case.observations, what))
+        for what, piece in pieces(case.observations).items():
+            yield what, replace(case, observations=without(case.observations, piece))
+            if isinstance(piece[0], Reading):
+                yield f"{what}{BYTES}", replace(case, observations=uncounted(case.observations, piece))
         for way in sorted({way for way in unsaid(case.phase) if way[0] not in PLANNED}):
             run = replace(case.run, phases=tuple(quiet(phase, way) for phase in case.run.phases))
             yield ".".join(way), replace(case, run=run, phase=quiet(case.phase, way))
     if isinstance(case, ComparisonCase):
-        for what in sorted({what for arm in case.arms for _, seen in arm for what in pieces(seen)}):
+        told = {name: [(run, seen, pieces(seen)) for run, seen in getattr(case, name)] for name in ("baseline", "candidate")}
+        for what in sorted({what for arm in told.values() for _, _, found in arm for what in found}):
             bare = {
-                name: tuple((run, without(seen, what)) for run, seen in getattr(case, name)) for name in ("baseline", "candidate")
+                name: tuple((run, without(seen, found.get(what, ()))) for run, seen, found in arm) for name, arm in told.items()
             }
             yield what, replace(case, **bare)
             yield f"{what} of one arm", replace(case, candidate=bare["candidate"])

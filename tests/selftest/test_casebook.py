@@ -15,7 +15,8 @@ from stage.rows import each
 
 GIVEN = 'INVALID or TAINTED, T06, "never written"'
 GOOD = (
-    "# T\n\n- **Believed:** a.\n- **It was:** b.\n- **Assay:** INVALID, T06\n- **Source:** <https://x>\n\n```sh lie\ntrue\n```\n"
+    "# T\n\n- **Believed:** a.\n- **It was:** b.\n- **Assay:** INVALID, T06\n- **Source:** <https://x>\n\n"
+    "```sh\n# fault\ntrue\n```\n"
 )
 
 
@@ -44,7 +45,7 @@ def test_every_page_is_a_case_whose_rules_and_tools_have_names():
 @each(
     "text wrong",
     (GOOD.replace("- **Source:** <https://x>\n", ""), "no line '- **Source:** ...'"),
-    (GOOD.replace("sh lie", "sh"), "no block '```sh lie'"),
+    (GOOD.replace("# fault", "#"), "no part '# fault'"),
     (GOOD.replace(", T06", ""), "found 'INVALID'; expected verdicts, and ids"),
     (GOOD + "\n" * 20 + "end\n", "expected at most 25"),
     (GOOD[1:], "found no title"),

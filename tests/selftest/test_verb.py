@@ -130,7 +130,7 @@ def told(*outcomes, complete=True):
 def test_the_answer_comes_first_and_the_sums_last():
     good = outcome(Side.CAUGHT, Side.CLEARED)
     lines = counts.text(told(*[good] * 28)).splitlines()
-    assert lines[0].startswith("28 of 28 lies caught, 0 of 28 twins accused; 95 % CI limits: at least 87.7 % caught")
+    assert lines[0].startswith("28 of 28 faults caught, 0 of 28 controls accused; 95 % CI limits: at least 87.7 % caught")
     assert "at most 12.3 %" in lines[0]
     assert "skipped: needs root" in "\n".join(lines)
     last = "\n".join(lines[lines.index(next(line for line in lines if line.startswith("sum"))) :])
@@ -140,9 +140,9 @@ def test_the_answer_comes_first_and_the_sums_last():
 
 def test_what_went_wrong_is_said_once_with_how_often():
     miss = outcome(Side.MISSED, Side.ACCUSED)
-    assert list(remarks([miss, miss])) == ["lie missed: so (2 times)", "twin accused: so (2 times)"]
+    assert list(remarks([miss, miss])) == ["fault missed: so (2 times)", "control accused: so (2 times)"]
     text = counts.text(told(miss, miss))
-    assert text.startswith("0 of 2 lies caught, 2 of 2 twins accused")
+    assert text.startswith("0 of 2 faults caught, 2 of 2 controls accused")
     assert "T01 client_page_cache: lie missed: so (2 times)" in text
 
 
@@ -158,7 +158,7 @@ def test_as_an_object_with_nulls_where_nothing_was_judged():
 
 
 def test_nothing_judged_is_no_success():
-    assert counts.text(told()).startswith("no control was judged")
+    assert counts.text(told()).startswith("nothing was judged")
 
 
 def test_every_mistake_of_the_call_at_once(tmp_path):
@@ -174,13 +174,13 @@ def test_every_mistake_of_the_call_at_once(tmp_path):
 @as_root
 def test_controls_really_run(tmp_path):
     bench = Bench(tmp_path)
-    done = bench.run("selftest", "--audit", "--rules", "D06,evidence-missing", "--json", "--gate", "--progress", "none")
+    done = bench.run("selftest", "--audit", "--rules", "W05,evidence-missing", "--json", "--gate", "--progress", "none")
     assert done.stderr == ""
     found = json.loads(done.stdout)
     assert done.returncode == 0, found["answer"]
-    assert [one["rule"] for one in found["controls"]] == ["D06", "D06", "D06", "E01"]
-    assert found["answer"].startswith("4 of 4 lies caught, 0 of 4 twins accused")
-    assert found["sum"]["lies"]["caught_low"] == pytest.approx(0.025 ** (1 / 4))
+    assert [one["rule"] for one in found["controls"]] == ["E01", "W05"]
+    assert found["answer"].startswith("2 of 2 faults caught, 0 of 2 controls accused")
+    assert found["sum"]["lies"]["caught_low"] == pytest.approx(0.025 ** (1 / 2))
     assert bench.traces() == []
 
 
@@ -210,7 +210,7 @@ def test_an_ordinary_user_is_told_what_was_skipped():
     found = json.loads(done.stdout)
     assert {one["rule"] for one in found["controls"]} == {"T01", "N02"}
     assert {one["skipped"] for one in found["controls"]} == {"needs root"}
-    assert found["answer"] == "no control was judged"
+    assert found["answer"] == "nothing was judged"
 
 
 def test_the_labs_own_cost(tmp_path):

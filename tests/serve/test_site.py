@@ -6,6 +6,7 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import quote, urljoin
 
 import pytest
@@ -178,3 +179,40 @@ def test_the_report_of_a_running_experiment_is_given_though_runs_end_before_it_i
     with ThreadPoolExecutor(1) as pool:  # a browser of other tests leaves a loop behind in this one
         assert pool.submit(lambda: asyncio.run(asked())).result() == b"the report"
     assert len(made) == 1
+
+
+def test_metrics_have_the_answer_with_its_verdicts(site):
+    told = site.ask("/metrics").text
+    figure = re.search(
+        r'^assay_figure\{experiment="'
+        + NAME
+        + r'",measure="spool\.create\.ops_per_s",levels="xfs",verdict="(\w+)",unit="1/s"\} (\S+)$',
+        told,
+        re.MULTILINE,
+    )
+    assert figure[1] == "SOUND"
+    ends = [
+        float(re.search(rf'^assay_figure_{end}\{{.*levels="xfs".*\}} (\S+)$', told, re.MULTILINE)[1]) for end in ("low", "high")
+    ]
+    assert ends[0] < float(figure[2]) < ends[1]
+    ratio = re.search(
+        r'^assay_ratio\{.*baseline="ext4",candidate="xfs",conclusion="([a-z ]+)",verdict="(\w+)".*\} (\S+)$', told, re.MULTILINE
+    )
+    assert (ratio[1], float(ratio[3]) > 1) == ("different and matters", True)
+    assert 'state="met"' in told
+
+
+def test_the_dashboard_asks_for_metrics_that_are_there(site):
+    told = site.ask("/metrics").text
+    board = json.loads((Path(__file__).parents[2] / "docs" / "howto" / "grafana.json").read_text(encoding="utf-8"))
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    assert asked
+    running = {
+        "assay_trial_stage",
+        "assay_operations_total",
+        "assay_operation_bytes_total",
+        "assay_device_bytes_total",
+        "assay_waiting_bytes",
+    }
+    known = set(re.findall(r"^# TYPE (\S+)", told, re.MULTILINE)) | running
+    assert [name for one in asked for name in re.findall(r"assay_\w+", one) if name not in known] == []

@@ -77,6 +77,13 @@ def server(kind):
 both = pytest.mark.parametrize("kind", [server(kind) for kind in SERVERS])
 
 
+def pairs(name, values):
+    """Both kinds of servers with these values of a parameter: in every run each value with one kind, in `make long` with both."""
+    cases = [(kind, value, (at + other) % 2) for at, value in enumerate(values) for other, kind in enumerate(SERVERS)]
+    marked = [(kind, value, [*server(kind).marks, *[pytest.mark.long] * rest]) for kind, value, rest in cases]
+    return pytest.mark.parametrize(("kind", name), [pytest.param(kind, value, marks=marks) for kind, value, marks in marked])
+
+
 def given(target, undo, scratch, **knobs):
     """A setting of a target with the defaults of its other knobs."""
     return targets_host.given(catalogue.find("targets", target), undo, scratch, **knobs)

@@ -3,6 +3,7 @@
 Recordings are of real runs, as printed; only the names of the host and of the directory are replaced.
 """
 
+import functools
 import math
 from pathlib import Path
 
@@ -13,6 +14,7 @@ OUTPUT = Path(__file__).parent.parent / "fixtures" / "output"
 RECORDED = sorted(path.name for path in OUTPUT.iterdir())
 
 
+@functools.cache
 def recorded(name: str) -> str:
     """One recording, its carriage returns kept."""
     return (OUTPUT / name).read_bytes().decode()

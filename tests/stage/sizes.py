@@ -12,9 +12,14 @@ def few_and_many(name, few, many):
     return pytest.mark.parametrize(name, [few, pytest.param(many, marks=pytest.mark.long)])
 
 
+def scaled(number):
+    """So many examples, and as many times more as the profile says."""
+    return number * settings.default.max_examples // EXAMPLES
+
+
 def examples(number):
-    """So many examples of a property that is dear, and as many times more as the profile says."""
-    return settings(max_examples=number * settings.default.max_examples // EXAMPLES)
+    """So many examples of a property that is dear."""
+    return settings(max_examples=scaled(number))
 
 
 def first_and_all(values, few=1):

@@ -18,7 +18,7 @@ def course(parts, looks=LOOKS, run=1, seed=1):
     return [one for one in runs for _ in range(run)]
 
 
-def counted(states, *, threads=None, connections=None, times=None, fresh=0, denied=0):
+def counted(states, *, threads=None, connections=None, times=None, fresh=0, denied=0, alive_ns=0):
     """The sums over looks that each found a (process, state) with all of the time; `threads` are means of others beside it."""
     rows, looks = {}, len(states)
     for key in dict.fromkeys((*states, *(threads or {}))):
@@ -31,6 +31,7 @@ def counted(states, *, threads=None, connections=None, times=None, fresh=0, deni
     return {
         "looks": looks,
         "alive": looks,
+        "alive_ns": alive_ns,
         "denied": denied,
         "fresh": fresh,
         "rows": [{"process": process, "kind": kind, **sums} for (process, kind), sums in rows.items()],

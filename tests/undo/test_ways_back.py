@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from assay.catalogue import FAMILY
 from assay.errors import UsageError
 from assay.hosts.local import Local
-from assay.machine import ownership
+from assay.machine import kernel_settings, ownership
 from assay.undo.kinds import KINDS, process_state
 from assay.undo.ways_back import WAYS, escaped, way_back
 from stage.assay_process import wait_until
@@ -261,6 +261,30 @@ def test_a_directory_with_a_mount_below_is_left(subtests, walks):
             finally:
                 subprocess.run(["umount", str(inner)], check=True)
             assert walked("directory", {"path": str(path), "marker": "m"}) == "undone"
+
+
+def test_a_setting_goes_back_while_it_says_what_we_wrote(subtests, walks):
+    for walked, (now, value) in itertools.product(
+        walks, [("10\n", "10"), ("always [madvise] never\n", "madvise"), ("1\t2 3\n", "1 2 3")]
+    ):
+        with subtests.test(shell=walked.shell, now=now):
+            place = walked.fresh()
+            path, other = place / "set", place / "other"
+            other.write_text("0\n")
+            details = {"path": str(path), "value": value, "back_path": str(other), "back": "20"}
+            assert walked("setting", details) == "gone"
+            path.write_text("another's\n")
+            assert walked("setting", details) == "gone"
+            assert not kernel_settings.put_back(HOST, details)
+            assert other.read_text() == "0\n"
+            path.write_text(now)
+            assert walked("setting", details) == "undone"
+            assert other.read_text() == "20\n"
+            assert kernel_settings.put_back(HOST, details)
+            assert other.read_text() == "20"
+            other.unlink()
+            other.mkdir()
+            assert "does not take 20" in walked("setting", details)
 
 
 @pytest.mark.root

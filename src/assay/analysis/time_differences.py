@@ -17,23 +17,25 @@ from assay.errors import AssayError
 from assay.evidence import served, time_ladder
 from assay.evidence.time_ladder import TimeLadder
 from assay.frozen import dataclass
-from assay.records import Cell, Comparison, Experiment, Judged, Measure, TimeDifference
+from assay.records import Cell, Comparison, Experiment, Judged, Measure, Phase, TimeDifference
 from assay.rulekit.contrasts import differs
 from assay.statistics.contrast import Contrast, interval
 
 LEAST_PAIRS = 3
 LEAST_PART = 0.1
 """Of the whole difference; a part that differs by less explains nothing."""
+OPERATION, MB, RUN = "operation", "MB", "run"
 Key = tuple[int, int]
 """Sitting and block."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spent:
-    """What one operation of a run took, by the states of the load's threads."""
+    """What one operation of a run took, or a MB, or all of it, by the states of the load's threads."""
 
     found: TimeLadder
     ns: float
+    each: str = OPERATION
 
     def of(self, state: str) -> float:
         """The time in a state."""
@@ -55,7 +57,7 @@ def explained(
             return one
         arms = [_by_block(cells, one, level, by_id) for level in (one.baseline, one.candidate)]
         both = [(spent(arms[0][key], one.measure), spent(arms[1][key], one.measure)) for key in arms[0] if key in arms[1]]
-        pairs = [(first, second) for first, second in both if first is not None and second is not None]
+        pairs = [(first, second) for first, second in both if first and second and first.each == second.each]
         return replace(one, time=most(pairs)) if len(pairs) >= LEAST_PAIRS else one
 
     return tuple(with_time(one) for one in found)
@@ -79,8 +81,19 @@ def spent_by(judged: Judged, measure: Measure, load: Load) -> Spent | None:
     except AssayError:
         return None
     found = time_ladder.of_phase(phase, seen)
-    done = served.reported_operations(phase, measure.operation) or 1.0
-    return None if found is None else Spent(found=found, ns=(phase.end_ns - phase.start_ns) / done)
+    ns, each = _amount(phase, measure)
+    return None if found is None else Spent(found=found, ns=ns, each=each)
+
+
+def _amount(phase: Phase, measure: Measure) -> tuple[float, str]:
+    """How long an operation took, by its number or the rate that a tool told; else a MB, else the whole run."""
+    whole = float(phase.end_ns - phase.start_ns)
+    if done := served.reported_operations(phase, measure.operation):
+        return whole / done, OPERATION
+    for figure, amount, each in (("ops_per_s", 1, OPERATION), ("bytes_per_s", 10**6, MB)):
+        if rate := phase.values.get(f"{measure.operation}.{figure}"):
+            return 1e9 * amount / rate, each
+    return whole, RUN
 
 
 def most(pairs: Sequence[tuple[Spent, Spent]]) -> TimeDifference | None:
@@ -110,4 +123,5 @@ def _each(pairs: Sequence[tuple[Spent, Spent]], whole: float) -> Iterator[TimeDi
             high_ns=high,
             whole_ns=whole,
             n=n,
+            each=pairs[0][0].each,
         )

@@ -44,6 +44,7 @@ from assay.records import (
     Sensitivity,
     Severity,
     State,
+    TimeSpent,
     Value,
     Verdict,
     VerdictState,
@@ -313,6 +314,8 @@ class Answer:
     remarks: tuple[Remarked, ...]
     """What the experiment and the comparisons are besides, each once."""
     costs: tuple[Cost, ...] = ()
+    times: tuple[TimeSpent, ...] = ()
+    """What had the time of the phases of the opening, at each combination of levels."""
     layers: tuple[LayeredRate, ...] = ()
     """Rates of clients with what was measured below them."""
     survivors: tuple[Cell, ...] = ()
@@ -351,6 +354,7 @@ def answer(results: Results) -> Answer:
         storages=storages(results),
         remarks=remarks(results),
         costs=() if first else tuple(costs(results, found)),
+        times=tuple(one for one in results.times if opened(first, found) & set(one.measures)),
         layers=tuple(layered(results)),
         survivors=tuple(one for one in results.cells if one.measure in opened(first, found) and is_left(one)),
     )

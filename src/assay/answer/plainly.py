@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.answer.answer import Answer, answer
-from assay.answer.wording import comparison, effects, layers, scaling, summary
+from assay.answer.wording import comparison, effects, layers, scaling, summary, time_spent
 from assay.measures import directory
 from assay.plain import to_plain
 from assay.records import Results
@@ -13,8 +13,15 @@ from assay.records import Results
 
 def plainly(results: Results) -> dict[str, Any]:
     """Give all results as plain values."""
-    found = answer(results)
-    return {**to_plain(results), **answers(results, found), **directories(results), **below_clients(found)}
+    found, plain = answer(results), to_plain(results)
+    del plain["times"]
+    return {**plain, **answers(results, found), **spent(results), **directories(results), **below_clients(found)}
+
+
+def spent(results: Results) -> dict[str, Any]:
+    """Give where the time went with what the limit was in words; nothing where nobody looked at threads."""
+    found = [{**to_plain(one), "statement": time_spent.of_runs(one)} for one in results.times]
+    return {"times": found} if found else {}
 
 
 def directories(results: Results) -> dict[str, Any]:

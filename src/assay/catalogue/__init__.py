@@ -35,7 +35,7 @@ from assay.catalogue.host import (
     needs_system,
     system_of,
 )
-from assay.catalogue.knobs import FRAMES, FREE, PLACEMENT, TIMING, Knob, KnobKind, path_knobs, resolved
+from assay.catalogue.knobs import FRAMES, FREE, MACHINE, PLACEMENT, TIMING, Knob, KnobKind, path_knobs, resolved
 from assay.catalogue.pace import Pace
 from assay.catalogue.plugs import (
     Beside,

@@ -113,3 +113,26 @@ def _path_knobs(way: str = "") -> tuple[Knob, ...]:
 def path_knobs() -> tuple[Knob, ...]:
     """Return the knobs of a path between two ends (`[paths.NAME]`)."""
     return (*_path_knobs(), *_path_knobs("up."), *_path_knobs("down."))
+
+
+LEAST_DIRTY_BYTES = 8192
+"""Two pages, the least that the kernel takes (mm/page-writeback.c, dirty_bytes_min)."""
+MACHINE = (
+    Knob(name="governor", kind=KnobKind.TEXT, help="frequency governor of every CPU (cpufreq)"),
+    Knob(name="boost", kind=KnobKind.SWITCH, help="clock rates above the nominal one"),
+    Knob(name="smt", kind=KnobKind.SWITCH, help="further threads of each core"),
+    Knob(
+        name="transparent_huge_pages",
+        kind=KnobKind.CHOICE,
+        choices=("always", "madvise", "never"),
+        help="pages of 2 MiB without a request",
+    ),
+    Knob(name="swappiness", kind=KnobKind.INTEGER, low=0, high=200, help="vm.swappiness"),
+    *(
+        Knob(name=name, kind=KnobKind.QUANTITY, unit=Unit.BYTES, low=LEAST_DIRTY_BYTES, help=f"vm.{name}")
+        for name in ("dirty_bytes", "dirty_background_bytes")
+    ),
+    Knob(name="irq_affinity", kind=KnobKind.CPUS, help="CPUs of all interrupts that can be moved: a count or a list of numbers"),
+    Knob(name=f"sysctl.{FREE}", kind=KnobKind.TEXT, help="any kernel setting, as sysctl(8) names it"),
+)
+"""Knobs of a machine itself (`[machine]`), set for each trial and put back after it."""

@@ -41,7 +41,7 @@ class Undo(Protocol):
 
         Kinds: `directory` (path, marker), `mount` (path, device), `loop` (device, image), `throttle` (file, device),
         `cgroup` (path), `file` and `own_file` (path, marker), `process` (pid, start_ticks), `family` (token: the value of
-        FAMILY in the environment of all that was started), `command` (argv as JSON)."""
+        FAMILY in the environment of all that was started), `command` (argv as JSON), `setting` (path, value, back_path, back)."""
         ...
 
     def undo(self, kind: str, **details: str) -> None:

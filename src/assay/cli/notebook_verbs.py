@@ -28,7 +28,7 @@ def list_(
 
 def import_(
     files: Annotated[
-        list[str], typer.Argument(metavar="[NAME=]FILE...", help="The output or result file of a tool; one NAME, one arm.")
+        list[str], typer.Argument(metavar="[NAME=]FILE...", help="The output or result file of a tool; one NAME, one variant.")
     ],
     form: Annotated[
         str | None,

@@ -92,7 +92,10 @@ JSON = typer.Option(
 JsonOption = Annotated[str | None, JSON]
 LabOption = Annotated[Path, typer.Option(LAB, metavar="DIR", envvar="ASSAY_LAB", help="The notebook.")]
 GateOption = Annotated[
-    Gate, typer.Option("--gate", metavar="[=strict]", help="Exit 3 on a bad verdict, 4 on an unmet requirement.")
+    Gate,
+    typer.Option(
+        "--gate", metavar="[=strict|worse]", help="Exit 3 on a bad verdict, 4 on an unmet requirement; worse: on a worse figure."
+    ),
 ]
 JunitOption = Annotated[
     str | None,

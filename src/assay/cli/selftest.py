@@ -1,4 +1,4 @@
-"""`assay selftest`: the cost of the lab; its rules (--audit), conclusions (--same), public reports (--casebook)."""
+"""`assay selftest`: the cost of the lab; its rules (--audit), conclusions (--same, --inference), public reports (--casebook)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class Choice:
     sound: int | None = None
     observers: str | None = None
     same: int | None = None
+    inference: int | None = None
     casebook: bool = False
     cases: str | None = None
 
@@ -31,6 +32,12 @@ def selftest(choice: Choice, request: Request) -> int:
         from assay.selftest.casebook import run_casebook
 
         return run_casebook(request, choice.cases)
+    if choice.inference is not None:
+        others = ("rules", "times", "sound", "audit", "observers", "same", "cases")
+        refuse(choice, others, "with --inference; expected only --json and --gate")
+        from assay.selftest.inference import check_inference
+
+        return check_inference(request, choice.inference)
     if choice.same is not None:
         refuse(
             choice,

@@ -176,7 +176,7 @@ def check(
     json_to: JsonOption = None,
     gate: VerdictGateOption = Gate.OFF,
 ) -> None:
-    """Check a published figure by arithmetic, without a run."""
+    """Check a published number by arithmetic, without a run."""
     from assay.cli.check import check as verb
 
     finish(lambda: verb(words, json_to=json_to, gate=gate))
@@ -443,7 +443,9 @@ def completion(
 
 @app.command()
 def selftest(
-    audit: Annotated[bool, typer.Option("--audit", help="Run planted lies and their sound twins through the rules.")] = False,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Run planted faults and their sound controls through the rules.")
+    ] = False,
     rules: Annotated[str | None, typer.Option("--rules", metavar="T01,D02", help="With --audit: only these rules.")] = None,
     times: Annotated[
         int | None, typer.Option("--times", metavar="N", help="With --audit: runs of each control. With --observers: pairs.")
@@ -457,14 +459,17 @@ def selftest(
     same: Annotated[
         int | None, typer.Option("--same", metavar="N", help="Compare a directory with itself N times; count false alarms.")
     ] = None,
+    inference: Annotated[
+        int | None, typer.Option("--inference", metavar="N", help="Draw N experiments of known truth; count false conclusions.")
+    ] = None,
     casebook: Annotated[
-        bool, typer.Option("--casebook", help="Run public reports of figures that fooled somebody; count which are named.")
+        bool, typer.Option("--casebook", help="Run public reports of numbers that fooled somebody; count which are named.")
     ] = False,
     cases: Annotated[str | None, typer.Option("--cases", metavar="NAMES", help="With --casebook: only these pages.")] = None,
     json_to: JsonOption = None,
     gate: Annotated[
         Gate,
-        typer.Option("--gate", metavar="[=strict]", help="Exit 3 on a missed lie, an accused twin, too many false alarms."),
+        typer.Option("--gate", metavar="[=strict]", help="Exit 3 on a missed fault, an accused control, too many false alarms."),
     ] = Gate.OFF,
     progress: ProgressOption = ProgressMode.AUTO,
 ) -> None:
@@ -478,7 +483,15 @@ def selftest(
     from assay.selftest import Request
 
     choice = verb.Choice(
-        audit=audit, rules=rules, times=times, sound=sound, observers=observers, same=same, casebook=casebook, cases=cases
+        audit=audit,
+        rules=rules,
+        times=times,
+        sound=sound,
+        observers=observers,
+        same=same,
+        inference=inference,
+        casebook=casebook,
+        cases=cases,
     )
     finish(lambda: verb.selftest(choice, Request(json_to=json_to, gate=gate, progress=progress)))
 

@@ -10,17 +10,21 @@ share that was hardly ever seen has an error, too.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from assay.evidence import device_idle, ladder
 from assay.frozen import dataclass
-from assay.records import Observations, Phase, Series
+from assay.records import Observations, Phase, Series, TimePart
 
 LAYER = "time"
 LOAD, SERVER = "load", "server"
 ALIVE, FRESH = "alive", "fresh"
 """Looks that found a thread, and those that found a process which was new."""
-WHOLE = ("looks", ALIVE, "denied", FRESH)
+ALIVE_NS = "alive_ns"
+"""Time in which there was a thread."""
+CLOSED = "the kernel does not show what these threads do. Run Assay as root, or set kernel.yama.ptrace_scope = 0"
+WHOLE = ("looks", ALIVE, ALIVE_NS, "denied", FRESH)
 SQUARES = {1: "squares", 4: "squares_4", 16: "squares_16", 64: "squares_64", 256: "squares_256"}
 """Looks in a block -> the sum of the squares of the blocks' sums."""
 SUMS = ("share", "threads", "pieces", *SQUARES.values())
@@ -33,32 +37,26 @@ CONNECTIONS = {
         *("trips", "rtt_ns", "min_rtt_ns"),
     )
 }
+OWN_PROGRAM = "assay-engine"
+"""On a far host the name goes on behind it."""
 RUNNING, READY = "running", "ready"
+ABLE = (RUNNING, READY)
+"""States of a thread that could run."""
 FEWEST_LOOKS = 25
 """Fewer tell nothing: the error of a half is then a fifth."""
 FEWEST_BLOCKS = 6
-SHORTEST_NS = 200_000_000
+SHORTEST_NS, LONG_NS = 200_000_000, 1_000_000_000
 NORMAL = 1.96
 ADDED = 4.0
 """Looks that are added to those that are independent, half of them in the state."""
+MOST_FRESH = 0.05
+"""At more looks with a new process counts of threads are too low."""
+SEVERAL = 1.5
+"""So many threads are more than one."""
+LEAST_ERROR = 0.01
+"""Of a count: a thread may end after its last one."""
 LEAST_SHARE = 0.005
 """Less of the time a device was busy is not told."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimePart:
-    """What the threads of one process name did in one state."""
-
-    process: str
-    state: str
-    share: float
-    """Of the time of the group: all shares add up to 1."""
-    error: float
-    """Half of the 95 % interval of the share."""
-    threads: float
-    """How many were in that state, on average."""
-    pieces: float = 1.0
-    """How often it was found after a look that did not find it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +92,8 @@ class TimeLadder:
     """Share of the looks that found a new process."""
     connections: Connections | None
     """None where nobody waited for another end."""
+    of: float = 1.0
+    """Of the clock the part whose shares these are."""
 
     def share(self, *states: str) -> float:
         """The share of some states, of all processes."""
@@ -121,7 +121,7 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
     """Where the time of a group went while the clock ran; None where too few looks were taken, or the phase is too short."""
     if phase.end_ns - phase.start_ns < SHORTEST_NS:
         return None
-    metrics = (ALIVE, FRESH, *CONNECTIONS, *SUMS, *TIMES)
+    metrics = (ALIVE, ALIVE_NS, FRESH, *CONNECTIONS, *SUMS, *TIMES)
     series = (one for metric in metrics for one in observations.over_time(phase.name, LAYER, metric))
     every = [one for one in series if one.subject.partition(":")[0] == group]
     whole: dict[str, float] = {}
@@ -130,6 +130,8 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
         risen = ladder.known_rise(one, phase.start_ns, phase.end_ns)
         if one.metric in SUMS:
             process, _, state = one.subject.partition(":")[2].rpartition(":")
+            if state == "other_thread" and process.startswith(OWN_PROGRAM):
+                state = "idle"  # threads that wait for its workers, or for the time to report
             sums = rows.setdefault((process, state), dict.fromkeys(SUMS, 0.0))
             sums[one.metric] += risen  # over all hosts
         elif one.metric not in TIMES:
@@ -137,17 +139,38 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
     looks = whole.get(ALIVE, 0.0)
     if looks < FEWEST_LOOKS:
         return None
-    ready = _ready_shares(phase, every)
-    parts = sorted(_parts(rows, looks, ready), key=lambda part: (-part.share, -part.threads))
+    times, fresh = _times(phase, every), whole.get(FRESH, 0.0) / looks
+    alive_ns = min(whole.get(ALIVE_NS, 0.0), phase.end_ns - phase.start_ns)  # it waits before the clock and after it
+    counted = {name: sum(one.values()) / alive_ns for name, one in times.items()} if alive_ns else {}
+    sampled = tuple(_parts(rows, looks, {name: one["ready_ns"] / (sum(one.values()) or 1.0) for name, one in times.items()}))
+    parts = sorted(calibrated(sampled, counted, looks, fresh), key=lambda part: (-part.share, -part.threads))
     if not any(part.share for part in parts):
         return None
     return TimeLadder(
         group=group,
         looks=round(looks),
         parts=tuple(parts),
-        fresh=whole.get(FRESH, 0.0) / looks,
+        fresh=fresh,
         connections=_connections(whole),
     )
+
+
+def why_unknown(phase: Phase, observations: Observations, group: str = LOAD) -> str | None:
+    """Why there are no shares of a phase of a second or more; None where nobody was to look."""
+    if phase.end_ns - phase.start_ns < LONG_NS:
+        return None
+    of_group = [one for metric in (ALIVE, "denied") for one in observations.over_time(phase.name, LAYER, metric)]
+    risen = {one.metric: ladder.known_rise(one, phase.start_ns, phase.end_ns) for one in of_group if one.subject == group}
+    if risen.get("denied"):
+        return CLOSED
+    key = f"{LAYER}.share"
+    missing = next((one.reason for one in observations.missing if one.key == key and one.phase in (None, phase.name)), None)
+    if missing is not None and group == LOAD:
+        return missing
+    if ALIVE not in risen:
+        return None
+    looks = risen[ALIVE]
+    return f"{looks:.0f} looks at the threads (at least {FEWEST_LOOKS}). With many threads each look costs more; use a longer run"
 
 
 def _connections(whole: Mapping[str, float]) -> Connections | None:
@@ -202,17 +225,59 @@ def student(freedom: float) -> float:
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
-def _ready_shares(phase: Phase, every: list[Series]) -> dict[str, float]:
-    """Process name -> of the time in which its threads could run, the share without a CPU: counted by the kernel, exact."""
+def calibrated(parts: Sequence[TimePart], counted: Mapping[str, float], looks: float, fresh: float) -> Iterator[TimePart]:
+    """Yield the parts with what could run as the kernel counted it (threads, on average), and all others in the time left.
+
+    On a busy machine a look waits for a CPU itself, and finds the load when it sleeps: too often. Counts of threads that begin
+    and end between two looks are too low; where there are many of those, counts only raise what was seen.
+    """
+    seen: dict[str, float] = {}
+    for part in parts:
+        if part.state in ABLE:
+            seen[part.process] = seen.get(part.process, 0.0) + part.threads
+    factors = {
+        name: _factor(name, parts, counted[name] / mean, fresh) for name, mean in seen.items() if mean and counted.get(name)
+    }
+    exact = {name for name in factors if fresh <= MOST_FRESH and _many(name, parts) <= SEVERAL}
+    able = sum(part.share for part in parts if part.state in ABLE)
+    raised = sum(part.share * factors.get(part.process, 1.0) for part in parts if part.state in ABLE)
+    fitting = min(1.0, 1.0 / raised) if raised else 1.0
+    rest = (1 - raised * fitting) / (1 - able) if able < 1 else 0.0
+    for part in parts:
+        if part.state in ABLE:
+            factor = factors.get(part.process, 1.0)
+            is_exact = part.process in exact
+            error = part.share * fitting * factor / looks + LEAST_ERROR if is_exact else part.error
+            yield replace(part, share=part.share * factor * fitting, threads=part.threads * factor, error=min(error, part.error))
+        else:
+            yield replace(part, share=part.share * rest)
+
+
+def _factor(process: str, parts: Sequence[TimePart], factor: float, fresh: float) -> float:
+    """By what the share is multiplied: of several threads, which may all run for a moment, within the error of the looks."""
+    able = [part for part in parts if part.process == process and part.state in ABLE]
+    share, error = sum(part.share for part in able), sum(part.error for part in able)
+    if fresh > MOST_FRESH:
+        factor = max(1.0, factor)
+    if share and _many(process, parts) > SEVERAL:
+        factor = min(max(factor, 1 - error / share), 1 + error / share)
+    return factor
+
+
+def _many(process: str, parts: Sequence[TimePart]) -> float:
+    """How many threads a process had, on average."""
+    return sum(part.threads for part in parts if part.process == process)
+
+
+def _times(phase: Phase, every: list[Series]) -> dict[str, dict[str, float]]:
+    """Process name -> time on a CPU, and ready for one without it: counted by the kernel, exact."""
     found: dict[str, dict[str, float]] = {}
     for one in every:
         if one.metric in TIMES:
             name = one.subject.partition(":")[2]
             sums = found.setdefault(name, dict.fromkeys(TIMES, 0.0))
             sums[one.metric] += ladder.known_rise(one, phase.start_ns, phase.end_ns)
-    return {
-        name: times["ready_ns"] / total for name, times in found.items() if (total := times["ready_ns"] + times["run_ns"]) > 0
-    }
+    return found
 
 
 def busy(phase: Phase, observations: Observations) -> Iterator[tuple[str, float]]:

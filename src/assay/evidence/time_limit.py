@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from enum import StrEnum
 
 from assay.evidence import device_idle, ladder, time_ladder
-from assay.evidence.time_ladder import LOAD, READY, RUNNING, SERVER, TimeLadder
-from assay.frozen import dataclass
-from assay.records import Direction, Observations, Phase, Series
+from assay.evidence.time_ladder import ABLE, LOAD, READY, RUNNING, SERVER, TimeLadder
+from assay.records import Cause, Direction, Observations, Phase, Series, TimeLimit
+from assay.records.time_spent import MOST
 
-MOST = 0.5
-"""So much of the time one thing must have to be called the limit."""
 FRESH = 0.5
 """So many of the looks find a new process where programs end as soon as they are started."""
 LEAST_LEFT = 0.1
@@ -43,45 +40,9 @@ LIMITS = {
 """Throttle rules -> what of a device they limit."""
 FILES = ("read_file", "write_file", "read_device", "write_device", "async_io")
 STORAGE = (*FILES, "page_fault", "write_throttled", "metadata", "flush")
-ABLE = (RUNNING, READY)
 PEER = ("read_socket", "write_socket", "connect", "events")
 WORK = (*ABLE, *STORAGE, "sleep", "write_socket", "connect", "read_socket")
 """States of a thread that does something, or waits for something outside of its program."""
-
-
-class Cause(StrEnum):
-    """What the limit is."""
-
-    CPU = "cpu"
-    NO_CPU = "no-cpu"
-    QUOTA = "cpu-quota"
-    STARTS = "starts"
-    LOCK = "lock"
-    TURNS = "turns"
-    SLEEP = "sleep"
-    FLUSH = "flush"
-    DEVICE = "device"
-    ONE_REQUEST = "one-request"
-    THROTTLE = "throttle"
-    FILES = "files"
-    METADATA = "metadata"
-    PAGES = "pages"
-    DIRTY = "dirty"
-    CONNECT = "connect"
-    NAMES = "names"
-    LATE_ACKNOWLEDGEMENT = "late-acknowledgement"
-    WINDOW = "window"
-    READER = "reader"
-    PATH_RATE = "path-rate"
-    CONGESTION = "congestion"
-    PATH_DELAY = "path-delay"
-    PEER = "peer"
-    POOL = "pool"
-    FEW_REQUESTS = "few-requests"
-    PIPE = "pipe"
-    TERMINAL = "terminal"
-    STOPPED = "stopped"
-    NOTHING = "nothing"
 
 
 SINGLE = {
@@ -99,34 +60,8 @@ SINGLE = {
 """State that has most of the time -> what that is."""
 UNCHANGED = (Cause.CPU, Cause.NO_CPU, Cause.QUOTA, Cause.LOCK, Cause.TURNS)
 """Limits of a server that no more requests would change."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimeLimit:
-    """What had most of the time."""
-
-    cause: Cause
-    share: float
-    """Of the time; of a lock, of the threads that have work."""
-    error: float
-    """Half of the 95 % interval of the share."""
-    process: str = ""
-    at_server: bool = False
-    name: str = ""
-    """Of a device or control group; of a lock the state of most threads that did not wait for it."""
-    count: float | None = None
-    """Of threads that wait, or of requests in flight."""
-    among: float | None = None
-    """Of how many, or how many work meanwhile."""
-    ns: float | None = None
-    """A round trip; the least one of a path."""
-    rest: TimeLimit | None = None
-    """What had most of the time in which there was a CPU, where there was none for most of it."""
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether its share is more than half whatever the looks missed."""
-        return self.share - self.error > MOST
+SERVING = (*ABLE, *STORAGE, "sleep")
+"""States of a server's thread that works on a request."""
 
 
 def of_phase(phase: Phase, seen: Observations) -> TimeLimit | None:
@@ -147,7 +82,7 @@ def _with_cpus(load: TimeLadder) -> TimeLadder | None:
     if left < LEAST_LEFT:
         return None
     parts = (one for one in load.parts if one.state != READY)
-    return replace(load, parts=tuple(replace(one, share=one.share / left, error=one.error / left) for one in parts))
+    return replace(load, of=left, parts=tuple(replace(one, share=one.share / left, error=one.error / left) for one in parts))
 
 
 def _named(load: TimeLadder, server: TimeLadder | None, phase: Phase, seen: Observations) -> TimeLimit | None:
@@ -183,14 +118,15 @@ def _lock(found: TimeLadder, asked: TimeLadder | None) -> TimeLimit | None:
 
     Idle threads of a pool wait for one, too: a server's threads count where as many more requests are in flight as it works on.
     """
-    working = found.threads(*WORK) if asked is None else found.threads(*ABLE, *STORAGE, "sleep")
+    at_work = WORK if asked is None else SERVING
+    working = found.threads(*at_work)
     for state, cause in (("lock", Cause.LOCK), ("other_thread", Cause.TURNS)):
         waiting = found.threads(state)
         share = waiting / (waiting + working) if waiting else 0.0
         is_asked = asked is None or asked.threads(*PEER) >= working + TURNS
         if share < WAITERS or waiting < TURNS or (cause is Cause.TURNS and (not is_asked or found.share(*PEER) > MOST)):
             continue
-        busiest = max((one for one in found.parts if one.state in WORK), key=lambda one: one.threads, default=None)
+        busiest = max((one for one in found.parts if one.state in at_work), key=lambda one: one.threads, default=None)
         return TimeLimit(
             cause=cause,
             share=share,
@@ -231,12 +167,12 @@ def _quota(phase: Phase, seen: Observations) -> tuple[str, float]:
 def _of_files(found: TimeLadder, phase: Phase, seen: Observations, *, at_server: bool) -> TimeLimit:
     """Reads and writes that wait: for a throttle, for a device, for one request after the other, or for what no device shows."""
     share, error, process = found.share(*FILES), found.error(*FILES), found.process(*FILES)
-    throttle = next(_throttles(phase, seen, share), None)
+    throttle = next(_throttles(phase, seen, share * found.of), None)
     if throttle is not None:
         return TimeLimit(cause=Cause.THROTTLE, share=share, error=error, process=process, at_server=at_server, name=throttle)
     name, busy, in_flight = max(_devices(phase, seen), key=lambda one: one[1], default=("", 0.0, 0.0))
     cause = Cause.DEVICE if in_flight >= SEVERAL else Cause.ONE_REQUEST
-    if busy < IDLE_DEVICE * share:
+    if busy < IDLE_DEVICE * share * found.of:
         cause = Cause.FILES
     return TimeLimit(
         cause=cause,

@@ -12,7 +12,7 @@ from assay.experiment.knobs import lookup, resolve
 from assay.experiment.parts import RESERVED, PartSpec
 from assay.experiment.shape import FactorShape, check
 from assay.machine import server_nodes
-from assay.records import ON, Change, Factor, HostSpec, Value, WorkloadSpec, load_hosts
+from assay.records import MACHINE, ON, Change, Factor, HostSpec, Value, WorkloadSpec, load_hosts
 from assay.settings.knobs import variants as combined
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import Refusal
@@ -32,6 +32,7 @@ class Scene:
     workloads: Mapping[str, PartSpec]
     hosts: tuple[HostSpec, ...]
     paths: Mapping[str, PartSpec] = field(default_factory=dict)
+    machine: PartSpec | None = None
 
 
 Resolver = Callable[[object], Value | Refusal]
@@ -211,7 +212,7 @@ def _resolver(path: str, change: Change, scene: Scene) -> Resolver | Refusal:
     }
     if path in reserved:
         return reserved[path]
-    parts = {**scene.targets, **scene.workloads, **scene.paths}
+    parts = {**scene.targets, **scene.workloads, **scene.paths} | ({MACHINE: scene.machine} if scene.machine else {})
     owner = max((name for name in parts if path.startswith(f"{name}.")), key=len, default=None)
     if owner is not None:
         knob = lookup(parts[owner].knobs, path[len(owner) + 1 :])

@@ -14,7 +14,7 @@ from assay.experiment import named_hosts
 from assay.experiment.knobs import Settings, declared, flat, settings
 from assay.experiment.shape import FileShape
 from assay.machine import server_nodes
-from assay.records import Event, HostSpec, PathSpec, TargetSpec, WorkloadSpec, WorkSide
+from assay.records import Event, HostSpec, MachineSpec, PathSpec, TargetSpec, WorkloadSpec, WorkSide
 from assay.records.layers import offered
 from assay.records.price import EXAMPLE, Price, price_of
 from assay.toml_document import Document, Path, Point, one_of, shown
@@ -26,15 +26,15 @@ _NAME = re.compile(r"[^\s:,=/@{}\"']+")
 
 @dataclass(frozen=True, kw_only=True)
 class PartSpec:
-    """A target, workload or path of the file, with what is declared of it."""
+    """A target, workload or path of the file, or its machines, with what is declared of it."""
 
     name: str
     at: Path
     knobs: Mapping[str, Knob]
     settings: Settings
-    spec: TargetSpec | WorkloadSpec | PathSpec
+    spec: TargetSpec | WorkloadSpec | PathSpec | MachineSpec
     plug: Target | Workload | None
-    """None of a path."""
+    """None of a path and of the machines."""
     events: Mapping[int, Event] = field(default_factory=dict)
     """Those of a workload that are right, by their place in the list."""
 

@@ -22,6 +22,7 @@ from assay.experiment.event_times import event_times_fit
 from assay.experiment.factors import Scene
 from assay.experiment.hosts import hosts as machines
 from assay.experiment.hosts import with_ports
+from assay.experiment.machine import machine, machine_fits, used
 from assay.experiment.shape import FileShape, check
 from assay.experiment.target_events import target_events_fit
 from assay.records import Experiment, Factor, Pairs, PathSpec, TargetSpec, Value, WorkloadSpec
@@ -182,6 +183,7 @@ def _scene(document: Document, shape: FileShape) -> tuple[Scene, tuple[Factor, .
         workloads=parts.workloads(document, shape, hosts, varied) if "?" not in shape.workloads else {},
         hosts=hosts,
         paths=ways.paths(document, shape, varied),
+        machine=machine(document, shape, hosts, varied),
     )
     return scene, varying.factors(document, shape.factors, scene)
 
@@ -193,6 +195,7 @@ def _fit(document: Document, scene: Scene, factors: tuple[Factor, ...]) -> None:
     parts.endpoints_fit(document, upper, scene.workloads)
     varying.knobs_fit(document, scene.workloads, factors)
     ways.paths_fit(document, scene, factors)
+    machine_fits(document, scene.machine, factors)
     consistency.events_fit(document, scene.workloads, factors)
     target_events_fit(document, scene, factors)
     event_times_fit(document, scene.workloads, factors)
@@ -241,6 +244,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         observe=observe,
         paths=tuple(part.spec for part in scene.paths.values() if isinstance(part.spec, PathSpec)),
         soak=soaked,
+        machine=used(scene.machine, factors),
     )
 
 

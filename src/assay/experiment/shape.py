@@ -136,6 +136,7 @@ class FileShape(_Shape):
     observe: dict[StrictStr, ObserveShape] = {}
     paths: dict[StrictStr, Table] = {}
     soak: SoakShape | None = None
+    machine: Table = {}
     control: ControlShape | None = None
 
 

@@ -1,11 +1,16 @@
-"""The exit status of a gate: 3 for bad verdicts, 4 for unmet requirements, 0 otherwise."""
+"""The exit status of a gate: 3 for bad verdicts, 4 for unmet requirements and for what became worse, 0 otherwise.
+
+The gate `worse` asks one question: is a level worse than the baseline? Noise that struck both is in the interval of the
+interleaved pairs, so TAINTED figures pass; INVALID ones do not. Worse is a 95 % interval that excludes no change, with an
+estimate beyond the smallest relevant effect: of equal levels at most 1 in 40 is called worse.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
 
-from assay.records import RequirementState, Results, VerdictState
+from assay.records import Comparison, RequirementState, Results, VerdictState
 
 BAD_VERDICT = 3
 UNMET = 4
@@ -17,12 +22,13 @@ class Gate(StrEnum):
     OFF = "off"
     ON = "on"
     STRICT = "strict"
+    WORSE = "worse"
 
     @property
     def bad(self) -> tuple[VerdictState, ...]:
         """The verdicts that it does not let through."""
-        if self is Gate.OFF:
-            return ()
+        if self in (Gate.OFF, Gate.WORSE):
+            return (VerdictState.INVALID,) if self is Gate.WORSE else ()
         return (VerdictState.TAINTED, VerdictState.INVALID, *((VerdictState.UNVERIFIED,) if self is Gate.STRICT else ()))
 
 
@@ -34,7 +40,32 @@ def status(results: Results, gate: Gate) -> int:
         return BAD_VERDICT
     if any(requirement.state in unmet(gate) for requirement in results.requirements):
         return UNMET
-    return 0
+    return UNMET if gate is Gate.WORSE and any(became_worse(results, one) for one in results.comparisons) else 0
+
+
+def became_worse(results: Results, comparison: Comparison) -> bool:
+    """Whether a measure that the experiment decides by is shown to be worse than at the baseline, by more than what matters."""
+    from assay.analysis.cells import measure_of  # `assay stat` takes the gate, and no statistics
+    from assay.analysis.require import is_to_baseline
+    from assay.measures import Better, figure_kind
+
+    experiment, kind = results.experiment, figure_kind(measure_of(results.experiment, comparison.measure).figure)
+    ratio = comparison.ratio
+    if (
+        kind is None
+        or ratio is None
+        or not (experiment.decides_by(comparison.measure) and is_to_baseline(experiment, comparison))
+    ):
+        return False
+    return is_worse(ratio.value, (ratio.low, ratio.high), experiment.matters_share, lower_better=kind.better is Better.LOWER)
+
+
+def is_worse(value: float, ends: tuple[float | None, float | None], matters_share: float, *, lower_better: bool) -> bool:
+    """Whether the whole interval of a ratio is on the bad side of 1, and its value beyond what matters."""
+    low, high = ends
+    if low is None or high is None:
+        return False
+    return (low > 1 and value > 1 + matters_share) if lower_better else (high < 1 and value < 1 - matters_share)
 
 
 def unmet(gate: Gate) -> tuple[RequirementState, ...]:

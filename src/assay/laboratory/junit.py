@@ -17,7 +17,7 @@ from assay.answer.scales import show, show_interval
 from assay.answer.trust import own_state
 from assay.answer.wording import comparison, summary
 from assay.frozen import dataclass
-from assay.laboratory.gate import Gate, unmet
+from assay.laboratory.gate import Gate, became_worse, unmet
 from assay.records import Cell, Comparison, RequirementState, Results, VerdictState
 
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -85,7 +85,7 @@ def _comparisons(results: Results, gate: Gate) -> Iterator[Test]:
     for one in results.comparisons:
         verdict = results.comparison_verdicts.get(one.id)
         state = verdict.state if verdict else VerdictState.UNVERIFIED
-        failed = state.value if state in gate.bad else ""
+        failed = state.value if state in gate.bad else "worse" if gate is Gate.WORSE and became_worse(results, one) else ""
         text = f"{comparison.statement(results.experiment, one)} [{state.value}]"
         yield Test(kind="comparisons", name=_compared(results, one), text=text, failed=failed)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.analysis import cells, compare, dips, ranking, require, sensitivity, steady_state, time_differences
+from assay.analysis import cells, compare, dips, ranking, require, sensitivity, steady_state, time_differences, times
 from assay.analysis.scaling import bounds, efficiency, law
 from assay.audit import judge, limits
 from assay.errors import DamagedError
@@ -74,6 +74,7 @@ def answered(bare: Results, load: notebook.Load) -> Results:
         dips=dips.dips(experiment, table, runs),
         scaling=law.judged((*law.scaling(experiment, table, comparisons), *bounds.bounded(experiment, runs, table, load)), table),
         sensitivity=sensitivity.sensitivity(experiment, table, runs),
+        times=times.spent(experiment, table, runs, load),
         findings=judge.judge_experiment(experiment, plan, runs),
     )
 

@@ -35,7 +35,7 @@ def siblings(host: Host, numbers: Sequence[int]) -> tuple[tuple[str, str], ...]:
 
 CLOCK_RATE = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq"
 THREADS_OF_CORES = "/sys/devices/system/cpu/smt/control"
-BY_HAND = 'can be set by hand here; a factor with change = "manual" waits for that'
+SET = "can be set here: a factor machine.{} varies it"
 THREADS_FIXED = {
     "notsupported": "each core of this machine has one thread",
     "notimplemented": "this machine does not let them be set",
@@ -45,13 +45,14 @@ THREADS_FIXED = {
 
 
 def not_varied(host: Host) -> tuple[str, ...]:
-    """Why the clock rate and the hyper-threads of this host vary with no factor of Assay."""
-    rate = BY_HAND if host.exists(CLOCK_RATE) else "this machine does not let it be set (no cpufreq)"
+    """Why the clock rate and the hyper-threads of this host do not vary with the number of CPUs."""
+    rate = SET.format("governor") if host.exists(CLOCK_RATE) else "this machine does not let it be set (no cpufreq)"
     try:
         control = host.read(THREADS_OF_CORES).strip()
     except OSError:
         control = "notimplemented"
-    return (f"clock rate: {rate}", f"hyper-threads: {THREADS_FIXED.get(control, BY_HAND)}")
+    threads = THREADS_FIXED.get(control, SET.format("smt"))
+    return (f"clock rate: {rate}", f"hyper-threads: {threads}")
 
 
 def spread(host: Host, allowed: Sequence[int], count: int) -> tuple[int, ...]:
@@ -80,6 +81,17 @@ def parse_ranges(text: str) -> Iterator[int]:
 def ranges(numbers: Sequence[int]) -> str:
     """The numbers in words."""
     return ", ".join(map(str, numbers))
+
+
+def kernel_list(numbers: Sequence[int]) -> str:
+    """The numbers as the kernel prints them: `0-2,5`."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def _threads(host: Host, number: int) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from assay import catalogue, units
 from assay.catalogue import Knob
 from assay.errors import UsageError
-from assay.records import Estimate, Experiment, Value
+from assay.records import MACHINE, Estimate, Experiment, Value
 from assay.units import HUGE, Unit, human, percent
 
 WIDE = 10.0
@@ -91,6 +91,8 @@ def knob_of(experiment: Experiment, path: str) -> Knob | None:
     name, _, knob = path.partition(".")
     if any(one.name == name for one in experiment.paths):
         return next((one for one in catalogue.path_knobs() if one.name == knob), None)
+    if name == MACHINE and experiment.machine is not None:
+        return next((one for one in catalogue.MACHINE if one.name == knob), None)
     workload = next((one.kind for one in experiment.workloads if one.name == name), None)
     target = next((one.kind for one in experiment.targets if one.name == name), None)
     return _knob("targets" if workload is None else "workloads", workload or target or "", knob)

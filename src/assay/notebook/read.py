@@ -34,6 +34,7 @@ from assay.records import (
     Run,
     Scaling,
     Sensitivity,
+    TimeSpent,
     Verdict,
 )
 
@@ -280,6 +281,19 @@ def results(folder: Path, ruleset: str | None = None) -> Results:
     return bare
 
 
+def answers(folder: Path) -> Results | None:
+    """Return the stored answers of an experiment by the newest ruleset, without its runs; None where there are none.
+
+    They may be of fewer runs than are there now.
+    """
+    known = rulesets(folder)
+    with suppress(DamagedError, KeyError, TypeError, IndexError):
+        experiment, plan = read_plan(folder)
+        found = files.read_json(layout.derived_folder(folder, known[-1]) / "answers.json")
+        return with_answers(Results(experiment=experiment, plan=plan, runs=(), ruleset=known[-1]), {**found, "runs": []})
+    return None
+
+
 @contextmanager
 def uncollected() -> Iterator[None]:
     """No search for garbage meanwhile: records are kept and make no cycles, and searching among them took a fifth of the time."""
@@ -334,5 +348,6 @@ def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain 
         dips=tuple(plain.from_plain(Dip, one) for one in found["dips"]),
         scaling=tuple(plain.from_plain(Scaling, one) for one in found.get("scaling", ())),
         sensitivity=tuple(plain.from_plain(Sensitivity, one) for one in found.get("sensitivity", ())),
+        times=tuple(plain.from_plain(TimeSpent, one) for one in found.get("times", ())),
         findings=tuple(plain.from_plain(Finding, finding) for finding in found["findings"]),
     )

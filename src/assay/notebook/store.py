@@ -173,6 +173,7 @@ class Store:
             "dips": plain.to_plain(results.dips),
             "scaling": plain.to_plain(results.scaling),
             "sensitivity": plain.to_plain(results.sensitivity),
+            "times": plain.to_plain(results.times),
             "findings": plain.to_plain(results.findings),
         }
         files.write_whole(layout.derived_folder(self.folder, ruleset) / "answers.json", files.to_json(answers))

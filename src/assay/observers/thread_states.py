@@ -13,7 +13,7 @@ from typing import Any
 from assay.catalogue import Beside, Evidence, Host, Observer, Process, Source, Watch
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, Points, counter
-from assay.evidence.time_ladder import CONNECTIONS, LAYER, LOAD, SERVER, SQUARES, SUMS, TIMES, WHOLE
+from assay.evidence.time_ladder import ALIVE_NS, CLOSED, CONNECTIONS, LAYER, LOAD, SERVER, SQUARES, SUMS, TIMES, WHOLE
 from assay.machine import engine_file
 from assay.machine.server import pids as processes
 from assay.records import Series, Snapshot, Subject
@@ -63,9 +63,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     except (KeyError, TypeError, ValueError, AttributeError):
         raise EvidenceError(f"found {str(looks[-1][1])[:60]!r}; expected the sums of assay-engine states") from None
     last = looks[-1][1].get(LOAD) if looks else None
-    closed = {
-        "time.share": "the kernel does not show what these threads do. Run Assay as root, or set kernel.yama.ptrace_scope = 0"
-    }
+    closed = {"time.share": CLOSED}
     return Evidence(series=series, missing=closed if last and last["denied"] and not last["rows"] else {})
 
 
@@ -73,7 +71,8 @@ def _of_group(origin: Origin, group: str, looks: Sequence[tuple[int, Mapping[str
     """Yield the sums of one group: of all looks, of its connections, of each process and state, and its processes' CPU time."""
     mine = [(at, found[group]) for at, found in looks if group in found]
     for metric in WHOLE if mine else ():
-        yield counter(origin, group, metric, "count", [(at, float(found[metric])) for at, found in mine])
+        unit = "ns" if metric == ALIVE_NS else "count"
+        yield counter(origin, group, metric, unit, [(at, float(found[metric])) for at, found in mine])
     for metric, name in CONNECTIONS.items() if mine and mine[-1][1]["connections"]["looks"] else ():
         yield counter(origin, group, metric, "count", [(at, float(found["connections"][name])) for at, found in mine])
     tables = [(at, {(row["process"], row["kind"]): _flat(row) for row in found["rows"]}) for at, found in mine]
@@ -103,7 +102,6 @@ OBSERVER = Observer(
         ),
     ),
     watch=Watch.ALWAYS,
-    on_request=True,
     cost="92 µs CPU per look, and up to 0.3 % of a CPU for the looks at up to 8 threads",
     available=available,
     read=read,

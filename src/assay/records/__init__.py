@@ -47,6 +47,7 @@ from assay.records.evidence import (
 )
 from assay.records.experiment import (
     ADDRESS,
+    MACHINE,
     ON,
     Change,
     Claim,
@@ -56,6 +57,7 @@ from assay.records.experiment import (
     Factor,
     HostSpec,
     Load,
+    MachineSpec,
     Measure,
     Pairs,
     Path,
@@ -153,4 +155,5 @@ from assay.records.scaling import (
     Shape,
     Use,
 )
+from assay.records.time_spent import Cause, TimeLimit, TimePart, TimeSpent
 from assay.records.watched import FileGrowth, HttpAnswers, OpenedFile, OtherKinds, Stream, TreeAccount, Watched

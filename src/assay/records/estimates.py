@@ -182,7 +182,7 @@ class Adjustment(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class TimeDifference:
-    """Where the time of two arms differs: time of one operation that a state took, candidate less baseline, by pairs of runs."""
+    """Where the time of two arms differs: what a state took of each operation, MB or run, candidate less baseline, by pairs."""
 
     state: str
     process: str
@@ -198,6 +198,8 @@ class TimeDifference:
     """What all states together differ by."""
     n: int
     """Pairs."""
+    each: str = "operation"
+    """What the times are of: `operation`, `MB`, or `run` where a tool told neither how many nor at what rate."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -194,6 +194,19 @@ class PathSpec:
     knobs: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
 
 
+MACHINE = "machine"
+"""What paths of factors begin with that set the machines themselves."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineSpec:
+    """Settings of the machines that take part (`[machine]`), for each trial: knob -> value, None where nothing is set."""
+
+    knobs: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
+    hosts: tuple[str, ...] = ()
+    """The hosts that are set; none named: all of the load and of the targets."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class WorkloadSpec:
     """A workload as named in the file."""
@@ -307,6 +320,8 @@ class Experiment:
     paths: tuple[PathSpec, ...] = ()
     """Commands that watch hosts beside the observers."""
     soak: SoakSpec | None = None
+    machine: MachineSpec | None = None
+    """None where neither the file nor a factor sets anything of a machine."""
     digest: str = ""
     """SHA-256 of the canonical form (experiment/digest.py)."""
 

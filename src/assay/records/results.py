@@ -12,6 +12,7 @@ from assay.records.judgement import Finding, Verdict
 from assay.records.plan import Plan
 from assay.records.run import Run
 from assay.records.scaling import Scaling
+from assay.records.time_spent import TimeSpent
 
 
 class CourseState(StrEnum):
@@ -149,6 +150,8 @@ class Results:
     dips: tuple[Dip, ...] = ()
     scaling: tuple[Scaling, ...] = ()
     sensitivity: tuple[Sensitivity, ...] = ()
+    times: tuple[TimeSpent, ...] = ()
+    """Where the time went, of each phase and combination of levels."""
     findings: tuple[Finding, ...] = ()
     """Of experiment scope."""
     damaged: Mapping[str, str] = field(default_factory=dict)

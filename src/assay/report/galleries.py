@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from assay.frozen import dataclass
 from assay.records import Judged, Observations, Outcome, Results, Scaled, Value
-from assay.report.charts import curves, latency, limits, scaling, spread, timeline, tornado
+from assay.report.charts import curves, latency, limits, scaling, spread, timeline, times, tornado
 from assay.report.charts.figure import ChartFigure, Table
 from assay.report.charts.roles import Key, Roles, roles
 
@@ -100,6 +100,7 @@ def galleries(results: Results, load: Load, found: Sequence[Group], pictures: Pi
         ),
         ("latency-over-time", "Latency over time", spread.LEDE + blank, maps),
         ("timeline", "Over time", TIMELINE.format(which), timeline.figures(results.experiment, shown)),
+        ("time", "Ladder of time", times.LEDE, times.figures(results)),
         ("limits", "Bottlenecks", LIMITS.format(which), limits.figures(results.experiment, shown)),
     )
     most = None if results.comparisons or results.sensitivity or results.scaling else ROW

@@ -224,7 +224,7 @@ ROWS: tuple[SoundnessRow, ...] = (
         evidence=("line.delivered_bytes",),
         least=1,
         rules=("L05", "L13"),
-        words="the bytes passed the lab's own line, which kept its word",
+        words="the bytes passed the lab's own line, which kept rate and delay",
     ),
 )
 

@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from assay.catalogue import ComparisonCase, Rule, Runs
-from assay.records import Change, FactClass, Finding, Meaning, Observations, Run, Scope, Severity, State, When
+from assay.records import MACHINE, Change, FactClass, Finding, Meaning, Observations, Run, Scope, Severity, State, When
 from assay.rulekit import contrasts, pairs
 from assay.rulekit.applicability import took_part
 from assay.rulekit.findings import change, found, shortened
@@ -43,6 +43,18 @@ OF_THE_TARGET = ("target.", "mount.", "filesystem.", "mkfs.", "semantics.", "dev
 """Facts that follow from another target, or from one of its knobs; its file system is on the first device."""
 OF_THE_STACK = ("device.", "limit.")
 """Facts that follow from it only where it stands on other devices."""
+OF_THE_MACHINE = {
+    "governor": ("speed.", "cpu."),
+    "boost": ("speed.", "cpu."),
+    "smt": ("cpu.", "network.", "process.", "ulimit."),
+    "transparent_huge_pages": ("memory.",),
+    "swappiness": ("sysctl.vm.swappiness",),
+    "dirty_bytes": ("sysctl.vm.dirty",),
+    "dirty_background_bytes": ("sysctl.vm.dirty",),
+    "irq_affinity": ("network.", "device."),
+}
+"""Knob of `[machine]` -> facts that follow from it, beside what the lab says of its own settings."""
+SET_BY_THE_LAB = "setting."
 OF_AN_INTERFACE = re.compile(r"end\.\d+\.interface\.\d+\.")
 """Facts of an end's interface: a target with a further path gives both ends one more."""
 OF_AN_END = re.compile(r"end\.(\d+)\.")
@@ -243,6 +255,7 @@ def following(case: ComparisonCase) -> Callable[[Difference], bool]:
     first = case.comparison.factor.partition(".")[0]
     of_target = first == "target" or first in {target.name for target in case.experiment.targets}
     own_path = f"target.path.{first}." if first in {path.name for path in case.experiment.paths} else None
+    of_machine = _of_machine(case)
     another_stack = stacks(case.baseline) != stacks(case.candidate)
     another_server = first == "target" and ends(case.baseline) != ends(case.candidate)
 
@@ -253,9 +266,18 @@ def following(case: ComparisonCase) -> Callable[[Difference], bool]:
         unmatched = another_server and (end := OF_AN_END.match(key)) is not None and end[1] != OF_THE_LOAD
         of_path = own_path is not None and key.startswith(own_path)
         own = of_target and (stack or further or unmatched or key.startswith(OF_THE_TARGET))
-        return of_path or own or case.experiment.implies(key)
+        return of_path or own or key.startswith(of_machine) or case.experiment.implies(key)
 
     return follows
+
+
+def _of_machine(case: ComparisonCase) -> tuple[str, ...]:
+    """How facts begin that follow from the factor where it is a setting of the machine; empty where it is none."""
+    first, _, knob = case.comparison.factor.partition(".")
+    if first != MACHINE or case.experiment.machine is None:
+        return ()
+    own = (knob, knob.replace("sysctl.", "end.0.sysctl.", 1)) if knob.startswith("sysctl.") else OF_THE_MACHINE.get(knob, ())
+    return (SET_BY_THE_LAB, *own)
 
 
 def ends(runs: Runs) -> frozenset[str]:

@@ -42,7 +42,9 @@ def check(case: TrialCase) -> Finding:
     """What the line did in each direction against what its path says."""
     ways = line_ways.rises(case.phase, case.observations)
     if not ways:
-        return found(RULE, case, State.UNVERIFIED, "No counts of a line: whether an emulated path kept its word is unknown.")
+        return found(
+            RULE, case, State.UNVERIFIED, "No counts of a line: whether an emulated path kept rate and delay is unknown."
+        )
     took_ns = max(1, case.phase.end_ns - case.phase.start_ns)
     observed = {key: max(values) for key, values in shares(case, ways, took_ns).items()}
     strange = tuple(losses(case, ways))
@@ -59,7 +61,9 @@ def check(case: TrialCase) -> Finding:
         text = f"The emulated path did not keep its word: {'; '.join(wrong)}. Mean lateness {mean}."
         return found(RULE, case, State.FAIL, text, observed=observed, bound=held_back(case), relabel="late line")
     said = "; ".join(f"{WORDS[key]} {measures.percent(value)}" for key, value in observed.items())
-    return found(RULE, case, State.PASS, f"The emulated path kept its word: {said}; mean lateness {mean}.", observed=observed)
+    return found(
+        RULE, case, State.PASS, f"The emulated path kept rate and delay: {said}; mean lateness {mean}.", observed=observed
+    )
 
 
 def shares(case: TrialCase, ways: Mapping[str, Numbers], took_ns: int) -> dict[str, list[float]]:

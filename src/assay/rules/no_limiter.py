@@ -18,9 +18,8 @@ from collections.abc import Iterator
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, served, time_ladder, time_limit
-from assay.evidence.time_limit import Cause
 from assay.measures import cost
-from assay.records import Client, Finding, Scope, Severity, State
+from assay.records import Cause, Client, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, knob
 
 PARTS = 2

@@ -127,7 +127,7 @@ def not_made(case: TrialCase) -> Finding:
     way = way_of(case)
     if way is None or way.is_virtual:
         statement = (
-            "Emulated path claimed, but this lab made none: whether it kept its word is unknown. Use a target of kind line."
+            "Emulated path claimed, but this lab made none: whether it kept rate and delay is unknown. Use a target of kind line."
         )
         return found(RULE, case, State.UNVERIFIED, statement)
     observed = {"interface": way.interface, "kind": way.kind, "passed_bytes": None, "payload_bytes": payload(case)}

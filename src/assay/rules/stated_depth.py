@@ -17,8 +17,8 @@ from pathlib import PurePath
 from assay import measures
 from assay.catalogue import Rule, TrialCase
 from assay.evidence import time_ladder, time_limit
-from assay.evidence.time_limit import Cause, TimeLimit
-from assay.records import Finding, Scope, Severity, State
+from assay.records import Cause, Finding, Scope, Severity, State, TimeLimit
+from assay.records.time_spent import MOST
 from assay.rulekit.findings import found, knob
 
 TOOL = "fio"
@@ -85,7 +85,7 @@ def check(case: TrialCase) -> Finding:
 def asks_another(case: TrialCase) -> bool:
     """Whether threads of an external command waited for another end for most of the time."""
     looks = time_ladder.of_phase(case.phase, case.observations) if case.phase.values else None
-    return looks is not None and looks.share(*time_limit.PEER) > time_limit.MOST
+    return looks is not None and looks.share(*time_limit.PEER) > MOST
 
 
 def of_pool(case: TrialCase, shared: TimeLimit | None) -> Finding:

@@ -1,4 +1,4 @@
-"""`assay selftest --casebook`: public reports of figures that fooled somebody, run again here, and what Assay says of them.
+"""`assay selftest --casebook`: public reports of numbers that fooled somebody, run again here, and what Assay says of them.
 
 A lie is a hit where the verdict is the page's and every rule and word that names the cause is in the answer; a half where one
 of both is; else a miss. A half counts as a miss. A twin is accused where a rule other than one of noise invalidates it, or where
@@ -36,7 +36,7 @@ VERB = "selftest-casebook"
 LIMIT_S = 120.0
 ANSWERING = ("stat", "check", "load", "run", "import", "audit", "compare")
 """The verbs whose answer is judged; of several the last."""
-HEADER = ("case", "lie", "verdict", "twin", "verdict", "s")
+HEADER = ("case", "fault", "verdict", "control", "verdict", "s")
 NOISE = "N"
 KINDS = ((False, "of commands"), (True, "of posted figures"))
 SINGLE_RUN = re.compile(r"assay: run [0-9]+ of ")
@@ -281,7 +281,7 @@ class Results:
 
 
 def summary(results: Results) -> str:
-    """`36 of 39 public lies named with their cause (...)`, in one sentence."""
+    """`36 of 39 public faults named with their cause (...)`, in one sentence."""
     lies, twins = results.hits, results.accused
     if not lies.of:
         return "no case was judged" + ("" if results.complete else "; interrupted before the first case finished")
@@ -289,8 +289,8 @@ def summary(results: Results) -> str:
     twin_limits = f" (95 % CI {interval(twins)})" if twins.of else ""
     split = ", ".join(f"{of(results.hits_of(posted=posted))} {what}" for posted, what in KINDS)
     parts = [
-        f"{of(lies)} public lies named with their cause (95 % CI {interval(lies)}; {split}), {missed}",
-        f"{of(twins)} sound twins accused{twin_limits}, {results.count(Side.UNVERIFIED)} unverified",
+        f"{of(lies)} public faults named with their cause (95 % CI {interval(lies)}; {split}), {missed}",
+        f"{of(twins)} sound controls accused{twin_limits}, {results.count(Side.UNVERIFIED)} unverified",
         f"{results.count(Side.NOT_JUDGED)} sides not judged",
         f"{len(results.skipped)} cases skipped",
     ]
@@ -302,7 +302,7 @@ def text(results: Results) -> str:
     noted = [
         f"{one.page.name}, {name} {side.side}: {side.why}"
         for one in results.cases
-        for name, side in (("lie", one.lie), ("twin", one.twin))
+        for name, side in (("fault", one.lie), ("control", one.twin))
         if side is not None and side.why
     ]
     rows = table(HEADER, [row(one) for one in results.cases], (5,))

@@ -1,7 +1,7 @@
 """The pages of the casebook: a public report of a figure that fooled somebody, its cause, and the commands that show it.
 
 A page is Markdown of at most 25 lines: what was believed, what it was, what Assay must say, the source and what a machine needs;
-then blocks of shell: `sh setup` for both sides, `sh lie`, and `sh twin` where there is a sound twin.
+then a block of shell in parts: `# setup` for both sides, `# fault`, and `# control` where there is a sound control.
 Numbers that `assay check` judges without a run are the rows of one table, published.md.
 """
 
@@ -20,7 +20,8 @@ FOLDER = Path(assay.__file__).parent / "casebook"
 STAGE = FOLDER / "stage.sh"
 PUBLISHED = FOLDER / "published.md"
 ITEM = re.compile(r"^- \*\*(Believed|It was|Assay|Source|Needs):\*\* (.+)$", re.MULTILINE)
-BLOCK = re.compile(r"^```sh (setup|lie|twin)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PART = re.compile(r"^# (setup|fault|control)\n", re.MULTILINE)
 ROW = re.compile(
     r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \| `([^`|]+)` \| `([^`|]+)` \| <(https://[^|>]+)> \|$", re.MULTILINE
 )
@@ -98,8 +99,8 @@ def published(text: str) -> Iterator[Page]:
 
 def page(name: str, text: str) -> Page:
     """The case of a page. Raises UsageError with everything that it lacks."""
-    items, blocks = dict(ITEM.findall(text)), dict(BLOCK.findall(text))
-    if wrong := list(mistakes(text, items, blocks)):
+    items, parts = dict(ITEM.findall(text)), parts_of(text)
+    if wrong := list(mistakes(text, items, parts)):
         raise UsageError("\n".join(f"docs/casebook/{name}.md: {one}" for one in wrong))
     needs = items.get("Needs", "")
     return Page(
@@ -110,13 +111,20 @@ def page(name: str, text: str) -> Page:
         source=items["Source"].strip("<>"),
         needs=tuple(need.strip(" .`") for need in needs.split(",") if need.strip(" .`")),
         expected=expected(items["Assay"]),
-        setup=blocks.get("setup", ""),
-        lie=blocks["lie"],
-        twin=blocks.get("twin"),
+        setup=parts.get("setup", ""),
+        lie=parts["fault"],
+        twin=parts.get("control"),
     )
 
 
-def mistakes(text: str, items: dict[str, str], blocks: dict[str, str]) -> Iterator[str]:
+def parts_of(text: str) -> dict[str, str]:
+    """The parts of the one block of shell, each by its name."""
+    block = BLOCK.search(text)
+    found = PART.split(block[1]) if block else [""]
+    return dict(zip(found[1::2], found[2::2], strict=True))
+
+
+def mistakes(text: str, items: dict[str, str], parts: dict[str, str]) -> Iterator[str]:
     """What a page lacks."""
     lines = text.rstrip("\n").count("\n") + 1
     if lines > MOST_LINES:
@@ -124,8 +132,8 @@ def mistakes(text: str, items: dict[str, str], blocks: dict[str, str]) -> Iterat
     if not text.startswith("# "):
         yield "found no title; expected '# TITLE' on the first line"
     yield from (f"no line '- **{one}:** ...'" for one in ("Believed", "It was", "Assay", "Source") if one not in items)
-    if "lie" not in blocks:
-        yield "no block '```sh lie'"
+    if "fault" not in parts:
+        yield "no part '# fault' in a block '```sh'"
     if "Assay" in items and not ((found := expected(items["Assay"])).rules or found.words):
         yield f'found {items["Assay"]!r}; expected verdicts, and ids of rules or "words" of the answer'
 

@@ -148,7 +148,7 @@ def remarks(outcomes: Sequence[ControlOutcome]) -> Iterator[str]:
     return each_once(
         f"{what} {judgement.side}: {judgement.why}"
         for one in outcomes
-        for what, judgement in (("lie", one.lie), ("twin", one.twin))
+        for what, judgement in (("fault", one.lie), ("control", one.twin))
         if judgement.side not in (Side.CAUGHT, Side.CLEARED)
     )
 
@@ -180,12 +180,12 @@ class ControlResults:
 
 
 def answer(results: ControlResults) -> str:
-    """`28 of 28 lies caught, 0 of 28 twins accused; ...` in one sentence."""
+    """`28 of 28 faults caught, 0 of 28 controls accused; ...` in one sentence."""
     whole = tally(results.outcomes)
     lies, twins = whole.caught, whole.accused
     if not lies.of and not twins.of:
-        return "no control was judged" + ("" if results.complete else "; interrupted before the first control finished")
-    parts = [f"{lies.happened} of {lies.of} lies caught, {twins.happened} of {twins.of} twins accused"]
+        return "nothing was judged" + ("" if results.complete else "; interrupted before the first pair finished")
+    parts = [f"{lies.happened} of {lies.of} faults caught, {twins.happened} of {twins.of} controls accused"]
     if lies.low is not None and twins.high is not None:
         parts.append(f"95 % CI limits: at least {percent(lies.low)} caught, at most {percent(twins.high)} accused")
     if not results.complete:

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from assay.errors import AssayError, UsageError
-from assay.notebook import layout
+from assay.notebook import layout, read
 from assay.serve import metrics, work
 from assay.serve.access import Access, own_names
 from assay.serve.chart import Chart, ChartKind
@@ -288,8 +288,9 @@ class NotebookSite:
         """What Prometheus reads."""
 
         def make() -> bytes:
-            found = [(listed, self.feed(self.shelf.lab / listed.name)) for listed in self.listed()]
-            for listed, feed in found:
+            folders = ((listed, self.shelf.lab / listed.name) for listed in self.listed())
+            found = [(listed, self.feed(folder), read.answers(folder)) for listed, folder in folders]
+            for listed, feed, _ in found:
                 if listed.is_running:
                     feed.look()
             return metrics.text(found).encode()

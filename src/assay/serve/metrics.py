@@ -1,4 +1,4 @@
-"""What Prometheus reads (text format 0.0.4): runs of every experiment, the running trial, and what serving costs.
+"""What Prometheus reads (text format 0.0.4): answers and runs of every experiment, the running trial, what serving costs.
 
 Source: https://prometheus.io/docs/instrumenting/exposition_formats/
 """
@@ -10,8 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 
+from assay.measures.text import level, levels
+from assay.records import Estimate, Results
 from assay.serve.live import Feed
 from assay.serve.shelf import Listed
+from assay.units import Unit
 
 Sample = tuple[str, Mapping[str, object], float]
 """Name of the metric, labels, value."""
@@ -20,6 +23,13 @@ FAMILIES: Mapping[str, tuple[str, str]] = {
     "assay_experiment_trials": ("gauge", "Trials of the schedule."),
     "assay_experiment_runs": ("gauge", "Runs in the notebook by outcome."),
     "assay_experiment_verdicts": ("gauge", "Verdicts on measures of runs by state."),
+    "assay_figure": ("gauge", "A figure over the runs that count, with its verdict; times in seconds."),
+    "assay_figure_low": ("gauge", "Lower end of its 95 % interval."),
+    "assay_figure_high": ("gauge", "Upper end of its 95 % interval."),
+    "assay_ratio": ("gauge", "A level over the one that it is compared with, with conclusion and verdict."),
+    "assay_ratio_low": ("gauge", "Lower end of its 95 % interval."),
+    "assay_ratio_high": ("gauge", "Upper end of its 95 % interval."),
+    "assay_requirement": ("gauge", "A requirement and its state, always 1."),
     "assay_trial_stage": ("gauge", "The stage of the running trial, always 1."),
     "assay_operations_total": ("counter", "Operations of the phase so far."),
     "assay_operation_bytes_total": ("counter", "Bytes of the operations of the phase so far."),
@@ -30,9 +40,13 @@ FAMILIES: Mapping[str, tuple[str, str]] = {
 }
 
 
-def text(experiments: Sequence[tuple[Listed, Feed]]) -> str:
+def text(experiments: Sequence[tuple[Listed, Feed, Results | None]]) -> str:
     """Return all metrics, each family together."""
-    samples = [one for listed, feed in experiments for one in (*of_experiment(listed), *of_trial(listed, feed))]
+    samples = [
+        one
+        for listed, feed, answers in experiments
+        for one in (*of_experiment(listed), *(of_answers(listed.name, answers) if answers else ()), *of_trial(listed, feed))
+    ]
     samples.append(("process_cpu_seconds_total", {}, time.process_time()))
     samples.append(("assay_info", {"version": metadata.version("assay-lab")}, 1.0))
     return "".join(f"{line}\n" for line in lines(samples))
@@ -60,6 +74,37 @@ def of_experiment(listed: Listed) -> Iterator[Sample]:
         yield "assay_experiment_runs", {**own, "outcome": outcome}, count
     for state, count in listed.states:
         yield "assay_experiment_verdicts", {**own, "state": state.value}, count
+
+
+def of_answers(name: str, results: Results) -> Iterator[Sample]:
+    """Yield the stored figures, ratios and requirements of an experiment."""
+    spec = results.experiment
+    for cell in results.cells:
+        if cell.estimate is not None:
+            state = cell.verdict.value if cell.verdict else ""
+            own = {"experiment": name, "measure": cell.measure, "levels": levels(spec, cell.levels)}
+            yield from of_estimate("assay_figure", {**own, "verdict": state}, cell.estimate)
+    for one in results.comparisons:
+        if one.ratio is not None:
+            verdict = results.comparison_verdicts.get(one.id)
+            own = {"experiment": name, "measure": one.measure, "levels": levels(spec, one.within), "factor": one.factor}
+            sides = {
+                name: level(spec, one.factor, value) for name, value in (("baseline", one.baseline), ("candidate", one.candidate))
+            }
+            said = {"conclusion": one.conclusion.value, "verdict": verdict.state.value if verdict else ""}
+            yield from of_estimate("assay_ratio", {**own, **sides, **said}, one.ratio)
+    for met in results.requirements:
+        own = {"experiment": name, "measure": met.measure, "levels": levels(spec, met.levels), "requirement": met.text}
+        yield "assay_requirement", {**own, "state": met.state.value, "verdict": met.verdict.value}, 1.0
+
+
+def of_estimate(family: str, labels: Mapping[str, object], found: Estimate) -> Iterator[Sample]:
+    """Yield a value and the ends of its interval, in seconds where it is a time."""
+    is_time = found.unit == Unit.NANOSECONDS
+    shown = {**labels, "unit": "s" if is_time else found.unit}
+    for end, value in (("", found.value), ("_low", found.low), ("_high", found.high)):
+        if value is not None:
+            yield family + end, shown, value / 1e9 if is_time else value
 
 
 def of_trial(listed: Listed, feed: Feed) -> Iterator[Sample]:

@@ -28,7 +28,7 @@ from assay.records import (
     When,
 )
 from assay.records.layers import offered, place_at
-from assay.trial import clocks, initial_state, memory_files, placement, trial_facts
+from assay.trial import clocks, initial_state, machine_settings, memory_files, placement, trial_facts
 from assay.trial.bench import Bench, Job, Tell, outside, whole
 from assay.trial.clients import Crew
 from assay.trial.dialogue import Dialogue
@@ -61,9 +61,15 @@ def live(attempt: Attempt) -> None:
     """Everything from the check to the teardown. What it learns is in the log, also where it raises."""
     loads = loads_of(attempt)
     site = None
+    far = attempt.stations[target_of(attempt.experiment, attempt.trial.levels).host]
+    taking_part = (far, *(one for load in loads for one in load.stations))
+    settings = machine_settings.of_trial(attempt.experiment, attempt.trial.levels, taking_part)
     try:
         with attempt.interrupts.shielded():
+            settings.set()
             site = _prepare(attempt, loads)
+        settings.refuse_elsewhere(site.place)
+        attempt.log.facts += settings.facts()
         attempt.log.places.append(site.place)
         attach(site, loads)
         attempt.log.places[-1] = site.place
@@ -72,12 +78,14 @@ def live(attempt: Attempt) -> None:
         for load in loads:
             if attempt.log.outcome is Outcome.FINISHED:
                 _run(attempt, site, load)
+        settings.refuse_changed()
         if not any(one.host.lost() for load in loads for one in site.fleet(load, attempt.stations).stations):
             _facts(attempt, site, loads, When.AFTER)
     finally:
         with attempt.interrupts.uninterrupted():
             if site is not None:
                 _tear_down(attempt, site)
+            attempt.log.errors += [f"could not be put back: {in_words(error)}" for error in settings.put_back()]
 
 
 def _setting(

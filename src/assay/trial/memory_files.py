@@ -14,7 +14,7 @@ from assay.catalogue import Host
 from assay.errors import Obstacle
 from assay.machine import external_commands, files, ownership
 from assay.records import Experiment, WorkloadSpec
-from assay.settings.knobs import in_bytes
+from assay.settings.knobs import in_bytes, variants
 from assay.trial.fleet import each
 from assay.trial.quiet import meminfo
 from assay.trial.site import PlacedWorkload
@@ -47,8 +47,11 @@ def obstacles(load: Mapping[str, Sequence[Host]], experiment: Experiment) -> Ite
     for spec in experiment.workloads:
         workload = catalogue.find("workloads", spec.kind)
         knobs = {"clients": _most_clients(experiment, spec), **catalogue.resolved(workload.knobs, spec.knobs)}
-        for host in () if workload.check(knobs) else load.get(spec.name, ()):
-            lacking = (*external_commands.missing(host, workload.tools(knobs)), *_no_memory(host, workload.memory(knobs)))
+        every = [one for one in variants(spec.name, knobs, experiment.factors) if not workload.check(one)]
+        tools = tuple(dict.fromkeys(tool for one in every for tool in workload.tools(one)))
+        needed = max((workload.memory(one) for one in every), default=0)
+        for host in load.get(spec.name, ()):
+            lacking = (*external_commands.missing(host, tools), *_no_memory(host, needed))
             yield from (Obstacle(at=("workloads", spec.name), text=f"workload {spec.name}: {text}") for text in lacking)
 
 

@@ -14,7 +14,7 @@ from assay.errors import Obstacle
 from assay.machine import files
 from assay.records import CacheState, Experiment, TargetSpec, Value, WorkloadSpec
 from assay.settings.knobs import variants
-from assay.trial import ends, memory_files, placement
+from assay.trial import ends, machine_settings, memory_files, placement
 from assay.trial.knob_levels import levels, table_of
 
 
@@ -35,6 +35,9 @@ def obstacles(
                 *placement.obstacles(load, experiment, [hosts[spec.host] for spec in used]),
                 *ends.obstacles(load, experiment, hosts),
                 *memory_files.obstacles(load, experiment),
+                *machine_settings.obstacles(
+                    experiment, hosts, [host.name for each in load.values() for host in each] + [one.host for one in used]
+                ),
                 *(one for host in hosts.values() for one in unknown_limits(host, experiment)),
                 *cold_in_memory(hosts, experiment),
                 *(one for spec in used for one in of_target(spec, hosts[spec.host], settings.get(spec.name, ()))),

@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-GONE_WITH_BOOT = frozenset({"mount", "loop", "throttle", "cgroup", "process", "family"})
+GONE_WITH_BOOT = frozenset({"mount", "loop", "throttle", "cgroup", "process", "family", "setting"})
 """Kinds that no reboot survives: after one, equal names belong to others."""
 
 
@@ -58,6 +58,7 @@ WORDS = {
     "process": "{what} (pid {pid})",
     "family": "{what} (mark {token})",
     "command": "command {argv}",
+    "setting": "setting {back_path} = {back}",
 }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from assay.catalogue import FAMILY, Host, Notes
 from assay.errors import BusyError, TrialError
-from assay.machine import cgroups, image, namespaces, ownership
+from assay.machine import cgroups, image, kernel_settings, namespaces, ownership
 from assay.machine.process_stat import stat_fields
 from assay.machine.stack import DELETED, backing_file, mounts
 
@@ -183,4 +183,5 @@ KINDS: Mapping[str, Callable[[Host, Details], bool]] = {
     "process": _process,
     "family": _family,
     "command": _command,
+    "setting": kernel_settings.put_back,
 }

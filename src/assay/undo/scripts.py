@@ -217,6 +217,16 @@ while :; do
 done
 """
 
+SETTING = r"""
+cd /
+{ now=$(cat -- "$path"); } 2>/dev/null || gone
+case "$now" in *"["*"]"*) now=${now#*"["}; now=${now%%"]"*} ;; esac
+set -f; now=$(echo $now)
+[ "$now" = "$value" ] || gone
+{ printf '%s\n' "$back" > "$back_path"; } 2>/dev/null || left "$back_path does not take $back"
+undone
+"""
+
 COMMAND = r"""
 limit=
 if timeout 9 true 2>/dev/null; then limit='timeout 120'; fi

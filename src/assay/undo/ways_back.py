@@ -113,6 +113,14 @@ WAYS: Mapping[str, Callable[[Details], Way]] = {
     "process": _process,
     "family": _family,
     "command": _command,
+    "setting": lambda details: (
+        scripts.SETTING,
+        {
+            **{name: _absolute(details[name]) for name in ("path", "back_path")},
+            "value": details["value"],
+            "back": details["back"],
+        },
+    ),
 }
 
 

@@ -1,8 +1,8 @@
 """Runs an external command, such as another benchmark, and audits its result against the I/O that it did.
 
-In `argv`, `env` and `data_files`, {directory}, {client}, {clients}, {seed} and {variables.NAME} are replaced by their values;
-write a literal brace twice. A target that offers a socket has {server.address}, {server.host} and {server.port} instead of
-{directory}, a directory server {url}, {base}, {bind_dn}, {password_file} and {ca_file}, a tape {device}. Every client runs the
+In `argv`, `env` and `data_files`, {directory}, {client}, {clients}, {seed}, {cwd} and {variables.NAME} are replaced by their
+values; write a literal brace twice. A target that offers a socket has {server.address}, {server.host} and {server.port} instead
+of {directory}, a directory server {url}, {base}, {bind_dn}, {password_file} and {ca_file}, a tape {device}. Every client runs the
 command once, all started at the same time.
 """
 
@@ -12,6 +12,7 @@ import posixpath
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from pathlib import Path
 
 from assay import catalogue
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload, printed
@@ -34,7 +35,7 @@ FIGURES = {
 """The figure that a regular expression with this unit gives."""
 DIRECTIONS = ("read", "write", "both", "metadata", "send", "receive", "request")
 HOW = (*catalogue.names("parsers"), "regex", "elapsed")
-PLACEHOLDERS = ("client", "clients", "seed")
+PLACEHOLDERS = ("client", "clients", "seed", "cwd")
 OF_KIND = {
     EndpointKind.DIRECTORY: ("directory",),
     EndpointKind.SOCKET: ("server.address", "server.host", "server.port"),
@@ -114,6 +115,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
             "client": str(client),
             "clients": str(len(order.endpoints)),
             "seed": str(order.seed),
+            "cwd": _started_in(),
             **_variables(knobs),
         }
         entries = (substitute(entry, values).partition("=") for entry in _texts(knobs, "env"))
@@ -137,6 +139,21 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
             flush_in_clock=knobs.get("flush") == "inside",
         ),
     )
+
+
+def _started_in() -> str:
+    """Return the directory in which Assay was started."""
+    return str(Path.cwd())
+
+
+def tools(knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the program, where it can be looked for before the trial: by its name, or by a path that is none of the trial."""
+    words = _texts(knobs, "argv")
+    if not words or any(entry.startswith("PATH=") for entry in _texts(knobs, "env")):
+        return ()
+    program = words[0].replace("{cwd}", _started_in())
+    is_fixed = "{" not in program and "}" not in program and ("/" not in program or program.startswith("/"))
+    return (program,) if is_fixed else ()
 
 
 def _of_endpoint(endpoint: Endpoint) -> dict[str, str]:
@@ -271,6 +288,7 @@ WORKLOAD = Workload(
     check=check,
     engine="command",
     parse=parse,
+    tools=tools,
     nouns={"trim": "trims"},
     lookups={"list": (), "readdir": (), "stat": ("stat",), "open": ("open",)},
     space=lambda knobs: integer(knobs, "needs"),

@@ -5,6 +5,7 @@ use super::kind::Kind;
 use super::tree::{Seen, Tree};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 type Row = (String, Kind);
 
@@ -16,6 +17,9 @@ pub struct Account {
     looks: u64,
     /// Looks that found a thread.
     alive: u64,
+    /// Time between two looks that both found one.
+    alive_ns: u64,
+    alive_at: Option<Instant>,
     rows: BTreeMap<Row, Sums>,
     /// Looks at which a process was new.
     fresh: u64,
@@ -43,9 +47,13 @@ impl Account {
     /// A moment in which the other end of a connection may be waited for is one to ask the connections.
     pub fn add(&mut self, seen: &[Seen]) {
         self.looks += 1;
+        let now = Instant::now();
         if seen.is_empty() {
+            self.alive_at = None;
             return;
         }
+        self.pass_to(now);
+        self.alive_at = Some(now);
         self.alive += 1;
         self.fresh += u64::from(self.looks > 1 && seen.iter().any(|one| one.is_new));
         let least = seen
@@ -80,7 +88,18 @@ impl Account {
         }
     }
 
-    pub fn told(&self, tree: &Tree) -> Value {
+    /// Counts the time since the last look, where that found a thread.
+    fn pass_to(&mut self, now: Instant) {
+        if let Some(before) = self.alive_at.replace(now) {
+            self.alive_ns += (now - before).as_nanos() as u64;
+        } else {
+            self.alive_at = None;
+        }
+    }
+
+    pub fn told(&mut self, tree: &mut Tree) -> Value {
+        tree.count_all();
+        self.pass_to(Instant::now());
         let rows: Vec<Value> = self
             .rows
             .iter()
@@ -102,7 +121,7 @@ impl Account {
             })
             .collect();
         json!({
-            "looks": self.looks, "alive": self.alive, "rows": rows, "times": times,
+            "looks": self.looks, "alive": self.alive, "alive_ns": self.alive_ns, "rows": rows, "times": times,
             "denied": tree.denied(), "fresh": self.fresh, "blocks": BLOCKS, "connections": self.connections.told(),
         })
     }
@@ -195,7 +214,9 @@ mod tests {
             seen("curl", Kind::ReadSocket),
             seen("curl", Kind::Lock),
         ]);
+        assert!(account.alive_at.is_some());
         account.add(&[]);
+        assert!(account.alive_at.is_none(), "nothing is alive meanwhile");
         assert_eq!(shares(&account), [("curl".to_owned(), "read_socket", 1.0)]);
         assert_eq!((account.looks, account.alive), (2, 1));
     }

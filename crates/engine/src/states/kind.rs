@@ -12,7 +12,7 @@ pub enum Kind {
     WriteThrottled,
     Flush,
     Metadata,
-    /// Waiting for asynchronous operations: `io_getevents`, `io_uring_enter`.
+    /// Waiting for asynchronous operations: `io_submit`, `io_getevents`, `io_uring_enter`.
     AsyncIo,
     /// Outside of a system call, without a CPU: a page that is read.
     PageFault,
@@ -94,6 +94,11 @@ impl Kind {
         }
     }
 
+    /// Whether data go to a file or a device.
+    fn is_of_storage(self) -> bool {
+        matches!(self, Self::WriteFile | Self::WriteDevice)
+    }
+
     /// Whether the other end of a connection may be what is waited for.
     pub fn is_of_peer(self) -> bool {
         matches!(
@@ -172,9 +177,14 @@ const OTHERS: &[(Kind, &[i64])] = &[
             libc::SYS_accept4,
         ],
     ),
+    // Of a file in the page cache io_submit(2) itself waits for the device.
     (
         Kind::AsyncIo,
-        &[libc::SYS_io_getevents, libc::SYS_io_uring_enter],
+        &[
+            libc::SYS_io_submit,
+            libc::SYS_io_getevents,
+            libc::SYS_io_uring_enter,
+        ],
     ),
     (
         Kind::Sleep,
@@ -288,7 +298,15 @@ pub fn of(
     } else if READS.contains(&number) {
         of_descriptor(Way::Read, words.next(), process)
     } else if WRITES.contains(&number) {
-        of_descriptor(Way::Write, words.next(), process)
+        let descriptor = words.next();
+        let kind = of_descriptor(Way::Write, descriptor, process);
+        let is_stored = number == libc::SYS_pwritev2 && words.nth(4).is_some_and(is_flushed)
+            || kind.is_of_storage() && descriptor.is_some_and(|word| is_synchronous(process, word));
+        if kind.is_of_storage() && is_stored {
+            Kind::Flush
+        } else {
+            kind
+        }
     } else {
         let known = OTHERS.iter().chain(OLD);
         let found = known.into_iter().find(|(_, calls)| calls.contains(&number));
@@ -315,6 +333,23 @@ fn of_futex<'a>(mut words: impl Iterator<Item = &'a str>) -> Kind {
         }
         _ => Kind::OtherThread,
     }
+}
+
+/// Whether the flags of one call ask for a flush (`pwritev2`).
+fn is_flushed(word: &str) -> bool {
+    hexadecimal(word).is_some_and(|flags| flags & (libc::RWF_DSYNC | libc::RWF_SYNC) as u64 != 0)
+}
+
+/// Whether each write to a descriptor is flushed (`O_DSYNC`, a bit of `O_SYNC`), by its `fdinfo`.
+fn is_synchronous(process: &Path, word: &str) -> bool {
+    let Some(number) = hexadecimal(word) else {
+        return false;
+    };
+    let text = std::fs::read_to_string(process.join("fdinfo").join(number.to_string()));
+    let text = text.unwrap_or_default();
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|digits| i32::from_str_radix(digits.trim(), 8).ok());
+    flags.is_some_and(|flags| flags & libc::O_DSYNC != 0)
 }
 
 fn hexadecimal(word: &str) -> Option<u64> {
@@ -403,6 +438,34 @@ mod tests {
             || "balance_dirty_pages_ratelimited_flags".into(),
         );
         assert_eq!(found, Some(Kind::WriteThrottled));
+    }
+
+    #[test]
+    fn a_write_that_is_flushed_each_time_is_a_flush() {
+        use std::os::unix::fs::OpenOptionsExt;
+        let path = std::env::temp_dir().join(format!("states-{}", std::process::id()));
+        for (flags, wanted) in [
+            (0, Kind::WriteFile),
+            (libc::O_DSYNC, Kind::Flush),
+            (libc::O_SYNC, Kind::Flush),
+        ] {
+            let mut options = std::fs::OpenOptions::new();
+            let file = options
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .custom_flags(flags)
+                .open(&path);
+            let file = file.expect("a file");
+            let number = std::os::fd::AsRawFd::as_raw_fd(&file);
+            assert_eq!(
+                kind(&format!("{} {number:#x} 0x0 0x0", libc::SYS_write)),
+                Some(wanted)
+            );
+            let once = format!("{} {number:#x} 0x0 0x1 0x0 0x0 0x2", libc::SYS_pwritev2);
+            assert_eq!(kind(&once), Some(Kind::Flush));
+        }
+        std::fs::remove_file(&path).expect("its file");
     }
 
     #[test]

@@ -26,7 +26,8 @@ const SHARE: f64 = 0.003;
 const SHARE_OF_MANY: f64 = 0.01;
 const FEW: usize = 8;
 const SHORTEST: Duration = Duration::from_millis(2);
-const LONGEST: Duration = Duration::from_millis(500);
+/// Between two looks at 10,000 threads or processes: the share is kept at any number.
+const LONGEST: Duration = Duration::from_secs(10);
 /// So much CPU time may be spent at a larger share, so that a short command is looked at often enough, too.
 const AT_FIRST_NS: u64 = 10_000_000;
 const SHARE_AT_FIRST: f64 = 0.005;
@@ -111,7 +112,7 @@ fn serve(options: &Options) {
         due = due.max(now + AFTER_ANSWER.min((now - asked) / 2));
         asked = now;
         let told: serde_json::Map<String, Value> = groups
-            .iter()
+            .iter_mut()
             .map(|(name, tree, account)| ((*name).clone(), account.told(tree)))
             .collect();
         let told = json!({"groups": told, "cost_ns": cpu_ns()});

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Of more threads so many are asked at a look, others at the next.
-const MOST: usize = 512;
+const MOST: usize = 256;
 /// So many have their files held open: a look is then a read instead of three calls.
 const MOST_HELD: usize = 256;
 /// A thread that was not found running has its times counted at each look of this number.
@@ -30,6 +30,10 @@ pub struct Seen {
 
 pub struct Tree {
     roots: Vec<u32>,
+    /// The name of this program: a root of that name only starts others as soon as it has a child.
+    own_name: String,
+    /// Each thread of so many is asked at a look.
+    every: usize,
     processes: HashMap<u32, Process>,
     threads: HashMap<u32, Thread>,
     /// CPU time and time without one of each process name, of threads that are gone, too.
@@ -56,12 +60,13 @@ struct Process {
 }
 
 struct Thread {
+    pid: u32,
     path: PathBuf,
     syscall: Held,
     children: Held,
     schedstat: Held,
-    /// At the last look.
-    times: Times,
+    /// When it was counted last; None: a thread that may have run before anybody looked.
+    times: Option<Times>,
     /// How often it had run when it was counted last, how many looks found that changed, and when the last one did.
     turns: u64,
     woken: u64,
@@ -73,6 +78,8 @@ impl Tree {
     pub fn new(roots: &[u32]) -> Self {
         Self {
             roots: roots.to_vec(),
+            own_name: read(Path::new("/proc/self/comm")).trim_end().to_owned(),
+            every: 1,
             processes: HashMap::new(),
             threads: HashMap::new(),
             times: HashMap::new(),
@@ -94,40 +101,69 @@ impl Tree {
     /// What each thread does now. Those that are not there any more are left out.
     pub fn look(&mut self) -> Vec<Seen> {
         self.looks += 1;
-        let mut found = Vec::new();
-        let mut rest = self.roots.clone();
-        let mut names: Vec<(u32, u32, String)> = Vec::new();
+        let (mut found, mut count) = (Vec::new(), 0);
+        let mut rest = self.known();
         while let Some(pid) = rest.pop() {
+            if self.is_seen(pid) {
+                continue;
+            }
             let Some((name, threads)) = self.threads_of(pid) else {
                 continue;
             };
+            let (first, below) = (found.len(), rest.len());
+            let step = self.every.max(threads.len().div_ceil(MOST)).max(1);
             for tid in threads {
-                names.push((pid, tid, name.clone()));
-                rest.extend(self.children_of(pid, tid));
-            }
-        }
-        let every = names.len().div_ceil(MOST).max(1);
-        let first = self.looks as usize % every;
-        for (pid, tid, name) in names.into_iter().skip(first).step_by(every) {
-            if let Some(mut kind) = self.kind_of(pid, tid) {
-                self.count_times(tid, &name, kind);
-                if kind == Kind::OtherThread && self.is_idle(tid) {
-                    kind = Kind::Idle;
+                count += 1;
+                if !(count + self.looks as usize).is_multiple_of(step) {
+                    continue;
                 }
-                let began = self.processes.get(&pid).map(|process| process.began);
-                found.push(Seen {
-                    process: name,
-                    pid,
-                    kind,
-                    weight: every as f64,
-                    is_new: began == Some(self.looks),
-                });
+                rest.extend(self.children_of(pid, tid));
+                found.extend(self.seen(pid, tid, &name, step));
+            }
+            if name == self.own_name && rest.len() > below && self.roots.contains(&pid) {
+                found.truncate(first); // it only waits for the command
+            } else {
+                wait_for_children(&mut found[first..]);
             }
         }
-        let looks = self.looks;
-        self.threads.retain(|_, thread| thread.look == looks);
-        self.processes.retain(|_, process| process.look == looks);
+        self.every = count.div_ceil(MOST).max(1);
+        self.forget();
         found
+    }
+
+    /// The roots, and every process that was there at the last look: its parent may be gone.
+    fn known(&self) -> Vec<u32> {
+        let there = self.processes.keys();
+        there.chain(&self.roots).copied().collect()
+    }
+
+    fn is_seen(&self, pid: u32) -> bool {
+        let process = self.processes.get(&pid);
+        process.is_some_and(|process| process.look == self.looks)
+    }
+
+    fn seen(&mut self, pid: u32, tid: u32, name: &str, step: usize) -> Option<Seen> {
+        let mut kind = self.kind_of(pid, tid)?;
+        self.count_times(tid, name, kind);
+        if kind == Kind::OtherThread && self.is_idle(tid) {
+            kind = Kind::Idle;
+        }
+        let began = self.processes.get(&pid).map(|process| process.began);
+        Some(Seen {
+            process: name.to_owned(),
+            pid,
+            kind,
+            weight: step as f64,
+            is_new: began == Some(self.looks),
+        })
+    }
+
+    /// Drops processes that are gone, and threads of which nothing was heard for as many looks as all take their turn in.
+    fn forget(&mut self) {
+        let looks = self.looks;
+        let oldest = looks.saturating_sub(2 * (self.every as u64 - 1));
+        self.threads.retain(|_, thread| thread.look >= oldest);
+        self.processes.retain(|_, process| process.look == looks);
     }
 
     /// The name of a process and its threads; none where it is gone.
@@ -137,30 +173,30 @@ impl Tree {
             .processes
             .entry(pid)
             .or_insert_with(|| Process::open(pid, looks));
-        process.look = self.looks;
-        let count = std::fs::metadata(&process.tasks).ok()?.nlink();
+        let name = process.comm.read().trim_end().to_owned();
+        let count = std::fs::metadata(&process.tasks).map(|one| one.nlink());
+        let Some(count) = count.ok().filter(|_| !name.is_empty()) else {
+            self.processes.remove(&pid); // its number may be another process's by now
+            return None;
+        };
+        process.look = looks;
         if process.count != count {
             process.count = count;
             process.threads = numbers(&process.tasks);
         }
-        Some((
-            process.comm.read().trim_end().to_owned(),
-            process.threads.clone(),
-        ))
+        Some((name, process.threads.clone()))
     }
 
     fn children_of(&mut self, pid: u32, tid: u32) -> Vec<u32> {
         let held = self.threads.len() < MOST_HELD;
         let looks = self.looks;
+        let is_known = looks > 1 && self.every == 1; // it began after the look before
         let thread = self
             .threads
             .entry(tid)
-            .or_insert_with(|| Thread::open(pid, tid, held));
+            .or_insert_with(|| Thread::open(pid, tid, held, is_known));
         thread.look = looks;
-        let text = thread.children.read();
-        text.split_ascii_whitespace()
-            .filter_map(|word| word.parse().ok())
-            .collect()
+        words(&thread.children.read())
     }
 
     fn kind_of(&mut self, pid: u32, tid: u32) -> Option<Kind> {
@@ -182,26 +218,30 @@ impl Tree {
     /// Adds what a thread has run and waited since it was counted last: where it runs now, and from time to time.
     fn count_times(&mut self, tid: u32, name: &str, kind: Kind) {
         let often = matches!(kind, Kind::Running | Kind::OtherThread);
-        let due = often || self.looks.is_multiple_of(COUNTED_EVERY);
+        let due = often || self.looks == 1 || self.looks.is_multiple_of(COUNTED_EVERY);
         let Some(thread) = self.threads.get_mut(&tid).filter(|_| due) else {
             return;
         };
-        let text = thread.schedstat.read();
-        let mut words = text
-            .split_ascii_whitespace()
-            .map_while(|word| word.parse::<u64>().ok());
-        let (Some(run_ns), Some(ready_ns)) = (words.next(), words.next()) else {
+        let sum = self.times.entry(name.to_owned()).or_default();
+        let Some(turns) = thread.add_times(sum) else {
             return;
         };
-        let sum = self.times.entry(name.to_owned()).or_default();
-        sum.run_ns += run_ns.saturating_sub(thread.times.run_ns);
-        sum.ready_ns += ready_ns.saturating_sub(thread.times.ready_ns);
-        thread.times = Times { run_ns, ready_ns };
-        let turns = words.next().unwrap_or_default();
         if turns != thread.turns {
             thread.turns = turns;
             thread.woken += 1;
             thread.woken_at = Instant::now();
+        }
+    }
+
+    /// Adds what all threads have run and waited until now.
+    pub fn count_all(&mut self) {
+        for thread in self.threads.values_mut() {
+            let name = self.processes.get_mut(&thread.pid);
+            let Some(name) = name.map(|process| process.comm.read()) else {
+                continue;
+            };
+            let sum = self.times.entry(name.trim_end().to_owned()).or_default();
+            thread.add_times(sum);
         }
     }
 
@@ -228,7 +268,7 @@ impl Process {
 }
 
 impl Thread {
-    fn open(pid: u32, tid: u32, held: bool) -> Self {
+    fn open(pid: u32, tid: u32, held: bool, is_known: bool) -> Self {
         let path = PathBuf::from(format!("/proc/{pid}/task/{tid}"));
         let open = |name: &str| Held::open(path.join(name), held);
         Self {
@@ -236,12 +276,29 @@ impl Thread {
             children: open("children"),
             schedstat: open("schedstat"),
             path,
-            times: Times::default(),
+            pid,
+            times: is_known.then(Times::default),
             turns: 0,
             woken: 0,
             woken_at: Instant::now(),
             look: 0,
         }
+    }
+}
+
+impl Thread {
+    /// Adds what it has run and waited since it was counted last; how often it had run.
+    fn add_times(&mut self, sum: &mut Times) -> Option<u64> {
+        let text = self.schedstat.read();
+        let mut words = text
+            .split_ascii_whitespace()
+            .map_while(|word| word.parse::<u64>().ok());
+        let (run_ns, ready_ns) = (words.next()?, words.next()?);
+        let now = Times { run_ns, ready_ns };
+        let before = self.times.replace(now).unwrap_or(now);
+        sum.run_ns += run_ns.saturating_sub(before.run_ns);
+        sum.ready_ns += ready_ns.saturating_sub(before.ready_ns);
+        words.next()
     }
 }
 
@@ -273,6 +330,23 @@ fn read(path: &Path) -> String {
         |_| String::new(),
         |bytes| String::from_utf8_lossy(&bytes).into_owned(),
     )
+}
+
+fn words(text: &str) -> Vec<u32> {
+    text.split_ascii_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .collect()
+}
+
+/// Where a thread of a process waits for a child, those that wait for another thread wait for the child, too.
+fn wait_for_children(threads: &mut [Seen]) {
+    if threads.iter().any(|one| one.kind == Kind::Child) {
+        for one in threads {
+            if one.kind == Kind::OtherThread {
+                one.kind = Kind::Child;
+            }
+        }
+    }
 }
 
 fn numbers(path: &Path) -> Vec<u32> {

@@ -25,10 +25,13 @@ from assay.records import (
     Ranking,
     RequirementState,
     Tier,
+    TimeSpent,
     Value,
     VerdictState,
 )
 
+MOST_LIMITS = 4
+"""So many kinds of limits of a phase are told."""
 MOST_RANKED = 4
 """So many conditions have their order of levels told."""
 
@@ -56,6 +59,7 @@ def following(answer: Answer) -> tuple[str, ...]:
         *(cost(experiment, one) for one in answer.costs),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in efficiencies(experiment, one)),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in reasons(experiment, one)),
+        *limits(answer),
         *besides(answer),
         *(layers.statement(experiment, one) for one in answer.layers),
         *(required(experiment, one) for one in answer.requirements),
@@ -82,6 +86,26 @@ def reasons(experiment: Experiment, lead: Lead) -> Iterator[str]:
             if (text := time_spent.difference(comparison.candidate_of(experiment, one), one.time)) is not None:
                 where = line(experiment, line_of_arms).where
                 yield " ".join(filter(None, (text, where)))
+
+
+def limits(answer: Answer) -> Iterator[str]:
+    """`limit of w write: the flushes of dd at flush = each [SOUND]`: conditions that have the same limit together."""
+    for phase in dict.fromkeys(one.phase for one in answer.times):
+        mine = [one for one in answer.times if one.phase == phase]
+        kinds = dict.fromkeys(kind_of(one) for one in mine)
+        for kind in list(kinds)[:MOST_LIMITS]:
+            same = [one for one in mine if kind_of(one) == kind]
+            first = max(same, key=lambda one: one.alike)
+            where = conditions(answer.experiment, [one.levels for one in same]) if len(kinds) > 1 else ""
+            yield f"limit of {phase}{f' {where}' if where else ''}: {time_spent.of_runs(first)} [{first.state.value}]"
+        if len(kinds) > MOST_LIMITS:
+            yield f"limits of {phase}: {len(kinds) - MOST_LIMITS} more below"
+
+
+def kind_of(one: TimeSpent) -> tuple[object, ...]:
+    """What makes two limits one: cause, whose, and how sure."""
+    known = one.limit
+    return (one.state, one.runs > 0, known and known.cause, known and known.at_server, known and known.process)
 
 
 def besides(answer: Answer) -> Iterator[str]:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from assay import measures
 from assay.evidence import time_ladder, time_limit
-from assay.evidence.time_ladder import READY, RUNNING, TimeLadder, TimePart
-from assay.evidence.time_limit import Cause, TimeLimit
-from assay.records import Observations, Phase, TimeDifference
+from assay.evidence.time_ladder import READY, RUNNING, TimeLadder
+from assay.records import Cause, Observations, Phase, TimeDifference, TimeLimit, TimePart, TimeSpent
 from assay.units import Unit
 
 LEAST_SHARE, MOST_PARTS = 0.02, 4
@@ -17,7 +16,7 @@ LEAST_ERROR = 0.005
 NO_LIMIT = "none (nothing had more than half of the time)"
 MANY = 1.5
 """From so many threads on several are at work."""
-OWN_NAMES = {"assay-engine": "the load generator"}
+OWN_NAME = "the load generator"
 WORDS = {
     RUNNING: "computing in {}",
     READY: "{} ready but without a CPU",
@@ -112,7 +111,7 @@ NEAR_NS = 1_000_000
 def lines(phase: Phase, seen: Observations) -> Iterator[tuple[str, str]]:
     """Yield `spent` with what threads of the load did, how busy devices were and the limit; `server` with what its threads did.
 
-    Nothing where too few looks were taken.
+    Why it is unknown where nobody could look, or too seldom; nothing of short phases, and where nobody was to look.
     """
     seen = seen.on_all()
     load, server = (time_ladder.of_phase(phase, seen, group) for group in (time_ladder.LOAD, time_ladder.SERVER))
@@ -120,8 +119,12 @@ def lines(phase: Phase, seen: Observations) -> Iterator[tuple[str, str]]:
         busy = [f"{device} busy {measures.percent(share)}" for device, share in time_ladder.busy(phase, seen)]
         most = time_limit.of_phase(phase, seen)
         yield "spent", "; ".join((shares(load), *busy, f"limit: {limit(most) if most else NO_LIMIT}"))
+    elif (why := time_ladder.why_unknown(phase, seen)) is not None:
+        yield "spent", f"unknown: {why}"
     if server is not None:
         yield "server", shares(server)
+    elif (why := time_ladder.why_unknown(phase, seen, time_ladder.SERVER)) is not None:
+        yield "server", f"unknown: {why}"
 
 
 def shares(found: TimeLadder) -> str:
@@ -149,6 +152,33 @@ def limit(found: TimeLimit) -> str:
     return f"{'' if found.is_certain or not found.error else 'likely '}{words}{rest}"
 
 
+def of_runs(one: TimeSpent) -> str:
+    """Say what the limit of several runs was: `the flushes of dd (97 % ±2 of the time, in 4 of 5 runs)`."""
+    if not one.runs:
+        return f"unknown: {one.missing}"
+    if one.limit is None:
+        return NO_LIMIT + _alike(one)
+    error = f" ±{100 * one.limit.error:.0f}" if one.limit.error >= LEAST_ERROR else ""
+    among = "" if one.limit.cause in (Cause.LOCK, Cause.TURNS) else f"{_percent(one.limit.share)}{error} of the time"
+    inside = ", ".join(filter(None, (among, _alike(one).strip(" ()"))))
+    return limit(one.limit) + (f" ({inside})" if inside else "")
+
+
+def _alike(one: TimeSpent) -> str:
+    """` (in 3 of 4 runs)`; empty where all runs say the same."""
+    return f" (in {one.alike} of {one.of} runs)" if one.alike < one.of else ""
+
+
+def what(part: TimePart) -> str:
+    """`computing in dd`."""
+    return WORDS.get(part.state, "{} " + part.state).format(named(part.process))
+
+
+def amount(part: TimePart) -> str:
+    """`91 % ±3`."""
+    return f"{_percent(part.share)}{_within(part)}"
+
+
 def _path(least_ns: float | None) -> str:
     """Whether the path can be it, by the least round trip."""
     if least_ns is None:
@@ -167,17 +197,17 @@ def difference(candidate: str, one: TimeDifference | None) -> str | None:
     what = SPENT.get(one.state, one.state.replace("_", " "))
     whole = measures.with_unit(abs(one.whole_ns), Unit.NANOSECONDS)
     words = f"{measures.with_unit(amount, Unit.NANOSECONDS)} {'more' if more else 'less'} {what}"
-    return f"why: each operation of {candidate} spends {words} (95 % interval {span}); all its time differs by {whole}"
+    return f"why: each {one.each} of {candidate} spends {words} (95 % interval {span}); all its time differs by {whole}"
 
 
 def named(process: str) -> str:
     """What a process is called in words."""
-    return OWN_NAMES.get(process, process)
+    return OWN_NAME if process.startswith(time_ladder.OWN_PROGRAM) else process
 
 
 def told(part: TimePart) -> str:
     """`91 % ±3 computing in dd`."""
-    return f"{_percent(part.share)}{_within(part)} {WORDS.get(part.state, '{} ' + part.state).format(named(part.process))}"
+    return f"{amount(part)} {what(part)}"
 
 
 def _percent(share: float) -> str:

@@ -41,7 +41,7 @@ Options:
   --server PART=VALUE,... The local server of which the command is a client: pid_file=FILE or cgroup=GROUP, and its data=DIR,
                           address=IP. Its page cache, CPUs and network are audited too.
   --json=FILE             Write JSON to FILE (docs/stat-json.md).
-  --save[=LAB]            Keep the run in a notebook: as a repeat of its command, or as another arm.
+  --save[=LAB]            Keep the run in a notebook: as a repeat of its command, or as another variant.
   --lab DIR               The notebook of --save. Default: $ASSAY_LAB, else ./lab.
   --repeat N              Run the command N times; show the mean and its confidence interval first.
   --vs 'OTHER COMMAND'    Run both in changing order (5 times each, or --repeat N); show the ratio. May be repeated.
@@ -49,8 +49,9 @@ Options:
   --prepare 'COMMAND'     Run this in a shell before each run; it is not measured.
   --warmup N              Run each command N times before the runs that count.
   --export FILE           Write the means, intervals and ratios of all commands to FILE.csv or FILE.md.
-  --gate[=strict]         Exit 3 on a TAINTED or INVALID figure (strict: UNVERIFIED too), if the command's status is 0. Needs a
-                          claim, by --claim or of the tool by default.
+  --gate[=strict|worse]   Exit 3 on a TAINTED or INVALID figure (strict: UNVERIFIED too), if the command's status is 0. Needs a
+                          claim, by --claim or of the tool by default. worse: exit 4 if a command of --vs is shown to be
+                          more than 5 % worse than the first one, whatever noise there was.
   -h, --help              Show this.
 
 Exit status: the command's own, 128+N after signal N; 125 if assay itself failed, 126 if the command cannot be executed, 127 if
@@ -124,6 +125,10 @@ def read(words: Sequence[str]) -> Request:
 
 def nothing_to_gate(typed: StatWords, request: Request) -> None:
     """Note a gate on figures of which nothing is claimed: before the command starts."""
+    if request.gate is Gate.WORSE:
+        if len(request.commands) < 2:
+            typed.wrong("--gate=worse without another command", "--vs 'OTHER COMMAND' with it")
+        return
     if request.gate is Gate.OFF or "claim" in typed.options:
         return
     from assay.watch.reports import presumed

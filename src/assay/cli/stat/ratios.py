@@ -10,6 +10,7 @@ from assay import measures
 from assay.cli.stat import described, likeness, shown
 from assay.cli.stat.commands import Command
 from assay.cli.stat.execution import JudgedExecution
+from assay.laboratory.gate import is_worse
 from assay.records import Conclusion, Experiment, VerdictState, worst
 from assay.statistics.contrast import four_way, interval, paired_ratio
 from assay.statistics.intervals import LEAST
@@ -48,6 +49,15 @@ class CommandRatio:
     """Why there is nothing to compare: an arm failed, or both did other work; None where they are alike."""
     digits_share: float = 0.0
     """What the last printed digits of both leave open, as a share."""
+    unit: str = Unit.NANOSECONDS
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether it is shown to be worse by more than what matters; a time is better if it is less, a rate if it is more."""
+        is_rate = self.unit.endswith("/s")
+        if self.unlike or not (is_rate or self.unit == Unit.NANOSECONDS):
+            return False
+        return is_worse(self.value, (self.low, self.high), Experiment.matters_share, lower_better=not is_rate)
 
     @property
     def is_of_digits(self) -> bool:
@@ -80,16 +90,17 @@ def worst_of(runs: Sequence[JudgedExecution]) -> JudgedExecution:
     return min(reversed(runs), key=lambda one: len(order) if one.state is None else order.index(one.state))
 
 
-def ratios(arms: Sequence[Arm]) -> tuple[CommandRatio, ...]:
-    """The ratio of each shared figure of each further command to the first; of the elapsed time where none is shared."""
+def ratios(arms: Sequence[Arm], *, with_elapsed: bool = False) -> tuple[CommandRatio, ...]:
+    """The ratio of each shared figure of each further command to the first; of the elapsed time where none is shared, or also."""
     first, *others = arms
-    return tuple(ratio for other in others for ratio in compared(first, other, len(others)))
+    return tuple(ratio for other in others for ratio in compared(first, other, len(others), with_elapsed=with_elapsed))
 
 
-def compared(first: Arm, other: Arm, together: int) -> Iterator[CommandRatio]:
+def compared(first: Arm, other: Arm, together: int, *, with_elapsed: bool) -> Iterator[CommandRatio]:
     """Yield the ratios of one command; `together` commands share the error of the intervals."""
     mine, theirs = figures_of(first.runs), figures_of(other.runs)
-    shared = [name for name in mine if name in theirs and name != ELAPSED] or [ELAPSED]
+    shared = [name for name in mine if name in theirs and name != ELAPSED]
+    shared += [ELAPSED] if with_elapsed or not shared else []
     for name in shared:
         contrast = paired_ratio(mine[name], theirs[name])
         low, high, conclusion = None, None, Conclusion.UNDECIDED
@@ -110,6 +121,7 @@ def compared(first: Arm, other: Arm, together: int) -> Iterator[CommandRatio]:
             state=VerdictState.INVALID if unlike else worst_of((*first.runs, *other.runs)).state,
             unlike=unlike,
             digits_share=digits_share(first.runs, name) + digits_share(other.runs, name),
+            unit=unit_of(first.runs, name),
         )
 
 

@@ -13,7 +13,7 @@ from assay.cli.stat import commands, described, exported, json_output, shown
 from assay.cli.stat.execution import JudgedExecution, keep, once, status
 from assay.cli.stat.options import Request
 from assay.cli.stat.ratios import Arm, CommandRatio, figures_of, ratio_line, ratios, unit_of, worst_of, worst_state
-from assay.laboratory.gate import BAD_VERDICT, Gate
+from assay.laboratory.gate import BAD_VERDICT, UNMET, Gate
 from assay.records import VerdictState
 from assay.statistics.intervals import LEAST, Mean, geometric_mean
 from assay.terminal.output import say
@@ -29,7 +29,7 @@ def repeated(request: Request) -> int:
     arms = tuple(Arm(command=command, runs=[]) for command in request.commands)
     made = tuple(rounds(request, arms))
     first, *others = arms
-    found = ratios(arms)
+    found = ratios(arms, with_elapsed=request.gate is Gate.WORSE)
     say("\n".join(answer(arms, found)), sys.stderr)
     if request.json_to is not None:
         json_output.write(request.json_to, {**json_output.plain(first.runs[-1]), **plain(first, others, found)})
@@ -38,7 +38,8 @@ def repeated(request: Request) -> int:
     if request.lab is not None:
         keep(request.lab, made)
     refused = BAD_VERDICT if request.gate is not Gate.OFF and any(ratio.unlike for ratio in found) else 0
-    return status(first.runs[-1], request.gate) or status(worst_of(made), request.gate) or refused
+    worse = UNMET if request.gate is Gate.WORSE and any(ratio.is_worse for ratio in found) else 0
+    return status(first.runs[-1], request.gate) or status(worst_of(made), request.gate) or refused or worse
 
 
 def rounds(request: Request, arms: Sequence[Arm]) -> Iterator[JudgedExecution]:
@@ -158,6 +159,7 @@ def plain(first: Arm, others: Sequence[Arm], found: Sequence[CommandRatio]) -> d
                 "pairs": ratio.pairs,
                 "together": ratio.together,
                 "conclusion": str(ratio.conclusion),
+                "worse": ratio.is_worse,
                 "verdict": None if ratio.state is None else str(ratio.state),
                 "digits_share": ratio.digits_share,
                 "unlike": ratio.unlike,

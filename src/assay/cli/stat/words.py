@@ -9,7 +9,7 @@ from assay.errors import Mistake
 from assay.laboratory.gate import Gate
 
 WHERE = "assay stat"
-GATES = {"": Gate.ON, "on": Gate.ON, "strict": Gate.STRICT, "off": Gate.OFF}
+GATES = {"": Gate.ON, "on": Gate.ON, "strict": Gate.STRICT, "off": Gate.OFF, "worse": Gate.WORSE}
 VALUED = (
     *("claim", "reported", "unit", "direction", "observe", "server", "lab"),
     *("repeat", "vs", "parameter-scan", "prepare", "warmup", "export"),
@@ -54,6 +54,6 @@ def split(words: Sequence[str]) -> StatWords:
             typed.wrong(f"--{name} twice", "each option once")
         typed.options[name] = value
     if typed.options.get("gate", "") not in GATES:
-        typed.wrong(f"--gate={typed.options['gate']}", "--gate or --gate=strict")
+        typed.wrong(f"--gate={typed.options['gate']}", "--gate, --gate=strict or --gate=worse")
     typed.command = tuple(words[at + 1 :] if words[at : at + 1] == ["--"] else words[at:])
     return typed
