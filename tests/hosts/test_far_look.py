@@ -1,6 +1,7 @@
 """Looks at a far host, counted in exchanges."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -134,3 +135,67 @@ def test_the_host_of_a_look_is_the_host(host):
     assert host.look("x").host == host
     assert hash(host.look("x").host) == hash(host)
     assert {host: 1}[host.look("x").host] == 1
+
+
+def asked_in(host, channel, act):
+    """What went out during one look, without leases and clocks around it."""
+    channel.lines.clear()
+    look = host.look("processes")
+    found = act(look.host)
+    look.end()
+    return found, [line["do"] for line in channel.lines if line["do"] not in ("lease", "clock")]
+
+
+def test_a_command_of_an_observer_forgets_nothing(counted):
+    def act(host):
+        before = host.read("/proc/version")
+        return before, host.run(["true"]).status, host.read("/proc/uptime"), host.read("/proc/stat")
+
+    host, channel = counted
+    asked_in(host, channel, act)
+    (version, status, *_), asked = asked_in(host, channel, act)
+    assert version.startswith("Linux")
+    assert status == 0
+    assert asked == ["look", "run"]
+
+
+def test_what_follows_a_list_or_a_first_question_about_a_process_is_asked_at_once(counted):
+    """Threads, descriptors and files of one process, as observers ask for them: the first look of a host knows none of it."""
+
+    def of_process(pid):
+        def act(host):
+            threads = host.list(f"/proc/{pid}/task")
+            texts = [host.read(f"/proc/{pid}/task/{one}/{file}") for one in threads for file in ("stat", "schedstat", "children")]
+            ends = {host.real_path(f"/proc/{pid}/fd/{one}") for one in host.list(f"/proc/{pid}/fd")}
+            return len(texts), ends, host.read(f"/proc/{pid}/status"), host.real_path(f"/proc/{pid}/ns/net")
+
+        return act
+
+    host, channel = counted
+    with subprocess.Popen(["sleep", "60"], stdin=subprocess.PIPE) as process:
+        (texts, ends, status, network), asked = asked_in(host, channel, of_process(process.pid))
+        assert asked == ["look"] * 3, "nothing known; the process; its threads and descriptors"
+        assert texts == 3
+        assert any("pipe:[" in one for one in ends)
+        assert "Name:\tsleep" in status
+        assert "net:[" in network
+        assert asked_in(host, channel, of_process(process.pid))[1] == ["look"]
+        process.kill()
+
+
+def test_of_what_is_new_in_a_list_the_same_is_asked(counted):
+    """A process that came between two looks, among all."""
+
+    def act(host):
+        return [
+            host.read(f"/proc/{pid}/stat") for pid in host.list("/proc") if pid.isdigit() and host.exists(f"/proc/{pid}/stat")
+        ]
+
+    host, channel = counted
+    asked_in(host, channel, act)
+    with subprocess.Popen(["sleep", "60"]) as process:
+        asked_in(host, channel, act)
+        found, asked = asked_in(host, channel, act)
+        process.kill()
+    assert any(one.startswith(f"{process.pid} (sleep)") for one in found)
+    assert "read" not in asked

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.hosts.local import Local
-from assay.machine.between import others
+from assay.machine.between import doors, others, printed, reached
 
 SERVER = """
 import socket, sys
@@ -74,7 +74,7 @@ def test_a_server_that_has_not_accepted_yet_is_looked_at_again():
 
 
 def test_a_load_without_a_connection_has_nobody_before_its_server():
-    assert others(Local(), (1 << 22,), (1,), ()) == ("", "")
+    assert others(Local(), (1 << 22,), (1,), ()) == ("", "", "", "")
 
 
 SHARED = """
@@ -100,4 +100,58 @@ def test_who_listens_on_the_port_of_the_server(count):
         assert all(one.recv(1) == b"+" for one in links)
         host, load = Local(), (os.getpid(),)
         assert others(host, load, (first.pid,), ()).beside.endswith(f"({more[0].pid})" if more else "")
-        assert others(host, load, (first.pid, *(one.pid for one in more)), ("again",)) == ("", "")
+        every = others(host, load, (first.pid, *(one.pid for one in more)), ("again",))
+        assert (every.between, every.beside, every.instead) == ("", "", "")
+        assert every.direct.startswith("0100007F:")
+
+
+def test_who_answers_in_the_place_of_the_named_server():
+    with contextlib.ExitStack() as both:
+        named, other = (both.enter_context(running(SERVER)) for _ in range(2))
+        port = other.stdout.readline().strip()
+        client = both.enter_context(running(CLIENT, port))
+        assert client.stdout.readline(), "connected to the other one"
+        assert named.stdout.readline()
+        who = others(HOST, (client.pid,), (named.pid,), ("place",))
+        assert who.instead.endswith(f"({other.pid})")
+        assert (who.between, who.beside, who.direct) == ("", "", "")
+        assert reached(HOST, (client.pid,)) == (f"127.0.0.1:{port}",)
+        assert doors(HOST, (other.pid,)) == (f"127.0.0.1:{port}",)
+        assert others(HOST, (client.pid,), (other.pid,), ("right",)).direct
+
+
+BEHIND = """
+import socket, sys
+back = socket.socket(socket.AF_UNIX)
+back.bind(sys.argv[1])
+back.listen()
+print("listens", flush=True)
+links = [back.accept()[0]]
+links[0].recv(1)
+"""
+BEFORE = """
+import socket, sys
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+link, _ = server.accept()
+back = socket.socket(socket.AF_UNIX)
+if len(sys.argv) > 1: back.connect(sys.argv[1])
+link.send(b"+")
+link.recv(1)
+"""
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_proxy_that_reaches_the_server_by_a_unix_socket_is_no_other_server(keeps, tmp_path):
+    with contextlib.ExitStack() as both:
+        server = both.enter_context(running(BEHIND, tmp_path / "s"))
+        assert server.stdout.readline()
+        proxy = both.enter_context(running(BEFORE, *([tmp_path / "s"] if keeps else [])))
+        client = both.enter_context(running(CLIENT, proxy.stdout.readline().strip()))
+        assert client.stdout.readline()
+        assert others(HOST, (client.pid,), (server.pid,), (f"unix {keeps}",)).instead == ""
+
+
+@pytest.mark.parametrize("end", [("0100007F:0050", "127.0.0.1:80"), ("00000000000000000000000001000000:1F90", "[::1]:8080")])
+def test_ends_as_people_write_them(end):
+    assert printed(end[0]) == end[1]

@@ -123,3 +123,34 @@ def test_a_process_that_a_signal_stopped_is_seen():
         process.kill()
     assert list(the_series(OBSERVER.parse("h", "p", looks, subject), "stopped", "load").value) == [0, 1, 0]
     assert not [one for one in OBSERVER.parse("h", "p", looks[:1], subject).series if one.metric == "stopped"]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("freezer/{}/freezer.state", ("FROZEN", "THAWED")),
+        ("unified/{}/cgroup.freeze", ("1", "0")),
+        ("{}/cgroup.freeze", ("1", "0")),
+    ],
+    ids=["version 1", "version 2 beside it", "version 2"],
+)
+def test_a_process_of_a_frozen_group_is_seen(file, words):
+    switch = Path("/sys/fs/cgroup", file.format(f"assay-freezer-{os.getpid()}"))
+    if not os.access(switch.parents[1], os.W_OK) or not list(switch.parents[1].glob("cgroup.procs")):
+        pytest.skip(f"no control groups at {switch.parents[1]}")
+    with subprocess.Popen(["sleep", "60"]) as process:
+        subject, looks = Subject(pids=(process.pid,), reaches=("127.0.0.1",)), []
+        switch.parent.mkdir()
+        try:
+            (switch.parent / "cgroup.procs").write_text(str(process.pid))
+            looks.append(look(OBSERVER, Local(), subject, Edge.POLL, 0))
+            for at, word in enumerate(words, 1):
+                switch.write_text(word)
+                time.sleep(0.1)
+                looks.append(look(OBSERVER, Local(), subject, Edge.POLL, at))
+        finally:
+            process.kill()
+            process.wait()
+            switch.parent.rmdir()
+    assert list(the_series(OBSERVER.parse("h", "p", looks, subject), "frozen", "load").value) == [0, 1, 0]

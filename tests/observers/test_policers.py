@@ -109,8 +109,8 @@ def test_programs_that_may_drop_have_no_counter():
     assert (early.words, early.packets) == ("XDP program on eth0", None)
 
 
-def printed(*rules, status=0, filters=""):
-    return f"{ruleset(*rules)}|{status}\n{MARK}[]\n{MARK}{filters}\n{MARK}{LINKS.splitlines()[0]}"
+def printed(*rules, status=0, filters="", tables=""):
+    return f"{ruleset(*rules)}|{status}\n{MARK}[]\n{MARK}{filters}\n{MARK}{LINKS.splitlines()[0]}\n{MARK}{tables}"
 
 
 def counting(packets):
@@ -137,6 +137,8 @@ def test_what_could_not_be_listed_is_missing():
     found = parsed(printed(status=1), printed(status=1))
     assert "Run as root" in found.missing["policers.rules"]
     assert not [one for one in found.series if one.metric == "rules"]
+    unread = printed(tables="unread\n")
+    assert "iptables-legacy" in parsed(unread, unread).missing["policers.rules"], "tables that no program lists"
     assert OBSERVER.read(Local(), Subject()) == {}
     assert OBSERVER.parse("h", "p", [], Subject()).missing == {}
 

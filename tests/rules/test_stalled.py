@@ -63,12 +63,12 @@ def unnoted(rate):
     ]
 
 
-def held_at(*stopped):
+def held_at(*stopped, metric="stopped"):
     """A tool without intervals, of which so many threads of the load were stopped at each look."""
     case = case_of(Made(values={"read.ops_per_s": 1.0}, seconds=4.0, figure="ops_per_s"), "W12")
     times = [round((at + 0.5) * SECOND) for at in range(len(stopped))]
     series = replace(
-        noted(100)[0], layer="end_cpu", subject="load", metric="stopped", at_ns=array("q", times), value=array("d", stopped)
+        noted(100)[0], layer="end_cpu", subject="load", metric=metric, at_ns=array("q", times), value=array("d", stopped)
     )
     return replace(case, observations=replace(case.observations, series=(series,)))
 
@@ -180,10 +180,11 @@ def test_states():
         ("operations that take as long as that are no pause", RULE.check(lively(noted(0.4), count=4)), PASS),
         ("nobody noted what was done over time", RULE.check(lively()), UNVERIFIED),
         (RULE.applies(lively(values={"read.ops_per_s": 1.0})), NOT_ASKED),
-        (RULE.applies(held_at(0, 0, 0, 0)), NOT_ASKED),
+        (RULE.check(held_at(0, 0, 0, 0)), PASS),
         "a tool whose load was stopped by a signal",
         (RULE.applies(held_at(0, 1, 1, 0)), ASKED),
         (RULE.check(held_at(0, 1, 1, 0)), FAIL, NOTES, "the load was stopped", {"stopped_share": 0.5}),
+        (RULE.check(held_at(0, 1, 1, 0, metric="frozen")), FAIL, NOTES, "the load was frozen", "by their control group"),
     )
 
 

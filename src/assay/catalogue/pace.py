@@ -15,5 +15,7 @@ class Pace:
     """Requests of one worker past the cache; the same of writes, and of flushes."""
     write_ops_per_s: float = 5e3
     cpus: int = 1
+    exchange_times: float = 1.0
+    """How many requests its client makes where a simple client makes one."""
     wait_s: float = 0.0
     """What each operation takes beyond its work on this machine: a server answers it."""

@@ -126,6 +126,8 @@ class Target:
     """The part of `check` that no other knob changes: what this host lacks. Knobs with mistakes have their defaults."""
     limits: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
     """Which of the limits are declared by these knobs, in words."""
+    exchange_times: Callable[[Mapping[str, Value]], float] = lambda knobs: 1.0
+    """How many requests its client makes for an operation on a file where sshfs makes one."""
     seconds: Callable[[Mapping[str, Value]], tuple[float, float]] = lambda knobs: (0.0, 0.0)
     """A guess for plans: how long `install` takes, and how long `prepare` and `teardown` of each trial take together."""
     read_only: bool = False

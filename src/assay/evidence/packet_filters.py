@@ -23,7 +23,9 @@ BITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 1024, "Mi": 1024**
 """Units of tc(8)."""
 POLICE = re.compile(r"\bpolice 0x\w+(?: rate (?P<rate>[\d.]+)(?P<unit>[KMGT]?i?)bit)?(?P<rest>.*)")
 PACKETS = re.compile(r"\bpkts_rate (\d+)")
-DROPS = re.compile(r"\bgact action drop|\bgact .*\brandom type \w+ drop\b")
+AVERAGE = re.compile(r"\bavrate ([\d.]+)([KMGT]?i?)bit")
+DROPS = re.compile(r"\bgact action drop|^\s*random type (?:netrand|determ) drop\b")
+"""tc prints an action that drops by chance in two lines: what it does else, then `random type netrand drop val 2`."""
 PROGRAM = re.compile(r"\bbpf chain \d+ handle \w+ (\S+)")
 LINK = re.compile(r"^\d+: (\S+?)(?:@\S+)?: .*\bprog/xdp\b", re.MULTILINE)
 COUNTED = re.compile(r"\bSent \d+ bytes \d+ pkts? \(dropped (\d+)")
@@ -156,7 +158,7 @@ def _rate(one: Table) -> tuple[float | None, float | None]:
 
 
 def of_qdiscs(printed: str) -> Iterator[PacketFilter]:
-    """Parse the qdiscs of `tc -s -j qdisc show` that lose packets by chance. Raises EvidenceError."""
+    """Parse the qdiscs of `tc -s -j qdisc show` that lose or damage packets by chance. Raises EvidenceError."""
     found = json_of(printed, "tc -s -j qdisc show")
     for one in found if isinstance(found, list) else ():
         options = one.get("options") if isinstance(one, Mapping) else None
@@ -169,6 +171,9 @@ def of_qdiscs(printed: str) -> Iterator[PacketFilter]:
             share = loss.get("loss")
             known = f" {share:.3%}".replace(".000%", "%") if isinstance(share, int | float) else ""
             yield PacketFilter(words=f"netem loss{known} on {one.get('dev')}", packets=one.get("drops"))
+        damage = options.get("corrupt") if isinstance(options, Mapping) else None
+        if one.get("kind") == "netem" and isinstance(damage, Mapping) and damage.get("corrupt"):
+            yield PacketFilter(words=f"netem corrupt on {one.get('dev')}", packets=None)  # the receiver drops what is damaged
 
 
 def of_filters(printed: str) -> Iterator[PacketFilter]:
@@ -198,9 +203,10 @@ def _of_filter(match: re.Match[str], device: str, direction: str, dropped: int) 
     named = match.groupdict()
     if not named:
         return PacketFilter(words=f"tc drop on {device} {direction}", packets=dropped, is_outgoing=direction in OUT)
-    rate = float(named["rate"]) * BITS[named["unit"]] / 8 if named["rate"] else None
-    packets = PACKETS.search(named["rest"] or "")
-    limit = f"{named['rate']}{named['unit']}bit" if named["rate"] else f"{packets[1]} packets/s" if packets else "unknown rate"
+    average, packets = AVERAGE.search(named["rest"] or ""), PACKETS.search(named["rest"] or "")
+    number, unit = (average[1], average[2]) if average else (named["rate"] or "0", named["unit"] or "")
+    rate = float(number) * BITS[unit] / 8 or None  # tc prints 0bit for a limit of packets, or of an average
+    limit = f"{number}{unit}bit" if rate else f"{packets[1]} packets/s" if packets else "unknown rate"
     return PacketFilter(
         words=f"tc police {limit} on {device} {direction}",
         packets=dropped,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import posixpath
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from assay.catalogue import Order
 from assay.experiment import design, spread
 from assay.experiment.named_hosts import LOCAL as LOCAL_HOST
 from assay.experiment.plan import LEAST_PRECISE, History, Standing, combinations
-from assay.experiment.target_pace import changed, layers_of, pace
+from assay.experiment.target_pace import Layer, changed, layers_of, pace
 from assay.records import (
     Change,
     DesignKind,
@@ -25,6 +26,7 @@ from assay.records import (
     Precision,
     Trial,
     Value,
+    WorkloadSpec,
 )
 from assay.statistics import effects, intervals, significance
 from assay.statistics.significance import LEVEL, POWER, Design, noncentrality
@@ -151,7 +153,11 @@ def trial_s(experiment: Experiment, levels: Mapping[str, Value]) -> float:
         if levels.get("workload", workload.name) != workload.name:
             continue
         plug = catalogue.find("workloads", workload.kind)
-        own = {**changed(workload, levels), "clients": experiment.clients(workload, levels)}
+        own = {
+            **changed(workload, levels),
+            "clients": experiment.clients(workload, levels),
+            **_existing_tree(workload, layers, levels),
+        }
         order = Order(workload=workload.name, knobs=own, endpoints=(ANYWHERE,), seed=0)
         hosts = experiment.load_hosts(workload, levels)
         far = {name for name in hosts if name != LOCAL_HOST}
@@ -161,6 +167,16 @@ def trial_s(experiment: Experiment, levels: Mapping[str, Value]) -> float:
         total += phase_s * len(plug.phases(order)) + plug.seconds(own, replace(fast, cpus=fast.cpus * len(hosts)))
     mounted = sum(one.plug.mounts_each(one.knobs) for one in layers[:1]) * mounts
     return total + ATTEND_S * len(attending) + MOUNT_S * mounted
+
+
+def _existing_tree(workload: WorkloadSpec, layers: tuple[Layer, ...], levels: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the knob of an existing tree as it is on this machine, so that its size is known; nothing without one."""
+    tree = changed(workload, levels).get("tree")
+    first = next(iter(layers), None)
+    if not isinstance(tree, str) or first is None or not first.plug.read_only or first.spec.host != LOCAL_HOST:
+        return {}
+    home = first.knobs.get("path")
+    return {"tree": posixpath.join(home, tree)} if isinstance(home, str) else {}
 
 
 def guesses_s(experiment: Experiment, trials: Collection[Trial]) -> dict[object, float]:

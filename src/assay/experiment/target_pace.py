@@ -70,6 +70,7 @@ def pace(experiment: Experiment, layers: tuple[Layer, ...], levels: Mapping[str,
     return replace(
         found,
         wait_s=wait_s,
+        exchange_times=max((one.plug.exchange_times(one.knobs) for one in layers), default=1.0),
         read_ops_per_s=1 / (1 / found.read_ops_per_s + wait_s),
         write_ops_per_s=1 / (1 / found.write_ops_per_s + wait_s),
     )

@@ -11,7 +11,6 @@ from typing import Self
 from assay.catalogue import Completed, Host, Machine, Note, Process, Syscalls
 from assay.errors import LostHostError
 from assay.hosts.commands import ENGINE, succeeded
-from assay.hosts.far_shell import quoted
 from assay.hosts.local import machine_of, serial_of
 from assay.hosts.shell_calls import ShellCalls
 from assay.hosts.shell_commands import Commands, Door, Shells
@@ -120,9 +119,7 @@ class ShellHost:
 
     def real_path(self, path: str) -> str:
         """Return the path without symbolic links."""
-        word = quoted(path)
-        tools = f"realpath -m -- {word} || realpath {word} || readlink -f {word} || printf %s {word}"
-        return self._first.ask(f"{{ {tools}; }} 2>/dev/null").text.removesuffix("\n")
+        return self._files.real_path(path)
 
     def is_root(self) -> bool:
         """Return whether commands run as root."""

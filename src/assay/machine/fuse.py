@@ -56,6 +56,19 @@ def daemons(host: Host, mount: Mount, every: Sequence[Mount]) -> tuple[int, ...]
     return known[mount.device_number]
 
 
+def programs_of(host: Host, paths: Sequence[str]) -> tuple[int, ...]:
+    """Return the processes that answer for the file systems in user space that these paths are on."""
+    found = user_mounts(host)
+    every = [mount for below in found.values() for mount in below]
+    points = {max(over, key=len) for path in paths if (over := [one for one in found if is_below(path, one)])}
+    return tuple(dict.fromkeys(pid for point in sorted(points) for mount in found[point] for pid in daemons(host, mount, every)))
+
+
+def is_below(path: str, point: str) -> bool:
+    """Return whether a path is a mount point, or below it."""
+    return path == point or path.startswith(f"{point.rstrip('/')}/")
+
+
 def _holders(host: Host) -> Mapping[int, str | None]:
     """Return process -> connection of its /dev/fuse; None where the kernel does not tell."""
     found: dict[int, str | None] = {}

@@ -13,6 +13,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from assay.catalogue import Host, Undo
 from assay.errors import AssayError, EvidenceError, TrialError
@@ -67,6 +68,14 @@ class KernelClient:
         if not host.exists(self.helper):
             return (f"{posixpath.basename(self.helper)}: not found. Install {self.package}.",)
         return ()
+
+
+def in_own_kernel(filesystem: str) -> bool:
+    """Return whether the kernel of this machine can mount it now."""
+    try:
+        return re.search(rf"\b{filesystem}$", Path(FILESYSTEMS).read_text(), re.MULTILINE) is not None
+    except OSError:
+        return False
 
 
 def in_kernel(host: Host, filesystem: str) -> bool:

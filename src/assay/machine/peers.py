@@ -8,10 +8,13 @@ from collections.abc import Collection, Iterable, Iterator
 
 from assay.catalogue import Host
 from assay.frozen import dataclass
+from assay.machine import fuse
 from assay.machine.server import ServerInterface, family, network_of, pids, way
 from assay.records import Subject
 
 TABLES = ("tcp", "tcp6", "udp", "udp6")
+BY_KERNEL = frozenset(("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre", "beegfs", "orangefs", "gfs2", "ocfs2"))
+"""File systems whose connections are the kernel's: no process has their sockets."""
 MOST_WAYS = 256
 SOCKET = re.compile(r"socket:\[(\d+)\]$")
 ROW = re.compile(r"\s*\d+: \S+ ([0-9A-F]+):([0-9A-F]{4}) [0-9A-F]{2} \S+ \S+ \S+ +\d+ +\d+ (\d+) ")
@@ -29,6 +32,12 @@ def ends(host: Host, subject: Subject, servers: Iterable[int] | None = None) -> 
     """
     load = family(host, subject.pids) if subject.pids else ()
     return tuple(dict.fromkeys((*load, *(pids(host, subject.server) if servers is None else servers))))
+
+
+def clients(host: Host, subject: Subject) -> tuple[int, ...]:
+    """Return the processes of the load with all that they started, and the programs of the mounts that it works on."""
+    paths = [one for one in subject.endpoints if one.startswith("/")]
+    return tuple(dict.fromkeys((*family(host, subject.pids), *(fuse.programs_of(host, paths) if paths else ()))))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assay.catalogue import Host
 from assay.errors import AssayError, TrialError
@@ -20,6 +20,12 @@ DEEPEST = 8
 LOOPBACK = "lo"
 RATES = ("ceil", "rate", "bandwidth", "maxrate")
 """What shapers call their rate: htb and hfsc, tbf and netem, cake, fq (of each connection)."""
+WITHOUT_CLASSES = frozenset(
+    {"noqueue", "pfifo", "bfifo", "pfifo_fast", "fq", "fq_codel", "fq_pie", "codel", "cake", "pie", "red", "ingress", "clsact"}
+)
+"""Queueing disciplines that have no classes with rates of their own."""
+WITH_WAYS = frozenset({"ingress", "clsact"})
+"""Those that have filters on what comes in and goes out."""
 CONTROLLERS = frozenset(
     {
         *("blkio", "cgroup", "cpu", "cpuacct", "cpuset", "devices", "freezer", "hugetlb", "io", "irq", "memory", "misc"),
@@ -233,7 +239,7 @@ def facts(host: Host, server: Server | None, namespace: str | None = None) -> tu
     if namespace is not None:
         return tuple(route)
     own = [limit for node in server.on(host.name) for limit in _of_namespace(host, node)]
-    limits = [*_link(host, path.interface), *_shapers(host, ["tc"], path.interface), *_redirected(host, path.interface), *own]
+    limits = [*_link(host, path.interface), *_shapers(host, ["tc"], path.interface), *own]
     found = [*route, *_slowest("server.limit", limits)]
     if server.on(host.name):
         side = _holding(host, address)
@@ -278,24 +284,38 @@ def _link(host: Host, interface: str) -> Iterator[tuple[int, str]]:
 
 
 def _shapers(host: Host, tc: list[str], interface: str) -> Iterator[tuple[int, str]]:
-    """Yield the rates of the queueing disciplines and classes of an interface in bytes/s."""
-    for what in ("qdisc", "class"):
-        for entry in _entries(_output(host, [*tc, "-j", what, "show", "dev", interface])):
-            options = entry.get("options")
-            rates = options if isinstance(options, dict) and options else entry
-            rate = next((found for name in RATES if (found := rates.get(name))), None)
-            rate = rate.get("rate") if isinstance(rate, dict) else rate  # of netem
-            if isinstance(rate, int):
-                shaper = entry.get("kind") or entry.get("class")
-                yield rate, f"{shaper} on {interface}, {rate * 8 / 1e6:g} Mbit/s"
+    """Yield the rates of the queueing disciplines and classes of an interface in bytes/s, and of where filters redirect to."""
+    queues = _shown(host, tc, "qdisc", interface)
+    kinds = {str(one.get("kind")) for one in queues}
+    yield from _rates(queues, interface)
+    if not queues or kinds - WITHOUT_CLASSES:
+        yield from _rates(_shown(host, tc, "class", interface), interface)
+    if not queues or kinds & WITH_WAYS:
+        yield from _redirected(host, tc, interface)
 
 
-def _redirected(host: Host, interface: str) -> Iterator[tuple[int, str]]:
+def _shown(host: Host, tc: list[str], what: str, interface: str) -> list[dict[str, object]]:
+    return _entries(_output(host, [*tc, "-j", what, "show", "dev", interface]))
+
+
+def _rates(entries: Iterable[Mapping[str, object]], interface: str) -> Iterator[tuple[int, str]]:
+    for entry in entries:
+        options = entry.get("options")
+        rates = options if isinstance(options, dict) and options else entry
+        rate = next((found for name in RATES if (found := rates.get(name))), None)
+        rate = rate.get("rate") if isinstance(rate, dict) else rate  # of netem
+        if isinstance(rate, int):
+            shaper = entry.get("kind") or entry.get("class")
+            yield rate, f"{shaper} on {interface}, {rate * 8 / 1e6:g} Mbit/s"
+
+
+def _redirected(host: Host, tc: list[str], interface: str) -> Iterator[tuple[int, str]]:
     """Yield the rates of shapers on devices that what an interface receives or sends is redirected to (ifb)."""
     for way in ("ingress", "egress"):
-        shown = _output(host, ["tc", "filter", "show", "dev", interface, way])
+        shown = _output(host, [*tc, "filter", "show", "dev", interface, way])
         for name in re.findall(r"mirred \(Egress Redirect to device (\S+?)\)", shown):
-            yield from _shapers(host, ["tc"], name)
+            queues = (_shown(host, tc, what, name) for what in ("qdisc", "class"))
+            yield from (rate for one in queues for rate in _rates(one, name))
 
 
 def _entries(text: str) -> list[dict[str, object]]:

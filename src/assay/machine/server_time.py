@@ -1,7 +1,8 @@
 """CPU time of a server from looks at its processes: of their control groups, else of each process with its ended children.
 
 Threads and processes that end between two looks are in the account of their group, of their process, or of the process that
-waited for them. A process that outlives its parent is waited for by an ancestor of the server (init): what the ancestors have
+waited for them. The very end of a thread is in its group's account alone: each thread that the host started may hide so much. A
+process that outlives its parent is waited for by an ancestor of the server (init): what the ancestors have
 gained by it is the most that the server can have lost. Children whose parent ignores their end are in no account: `unwaited`.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from assay.catalogue import Host
 from assay.evidence.snapshots import named_numbers, number, text_of, texts
@@ -20,6 +22,9 @@ from assay.records import Snapshot
 
 TICK_NS = 10_000_000
 """USER_HZ is 100 on every architecture that this runs on (proc_pid_stat(5))."""
+THREAD_END_NS = 10_000
+"""The most that the end of a thread takes after it was put into its process's account: 3 microseconds on the machines seen."""
+STAT, STARTED = "/proc/stat", "started"
 SIGCHLD = 1 << 16
 UTIME, WAITED = slice(11, 13), slice(13, 15)
 """Fields of /proc/PID/stat after the state: own user and system time, and those of the children that were waited for."""
@@ -65,7 +70,29 @@ def server_time(seen: Sequence[Snapshot]) -> ServerTime:
             last |= look  # a group that is gone keeps what it had
             spent.append(sum(used - first[group] for group, used in last.items()))
         return ServerTime(spent_ns=tuple(spent), unwaited=(0,) * len(seen), missed_ns=(0,) * len(seen))
-    return by_process([processes_of(one) for one in seen], [above(one) for one in seen])
+    found = by_process([processes_of(one) for one in seen], [above(one) for one in seen])
+    hidden = [*ends_of_threads(seen)]
+    return replace(found, missed_ns=tuple(known + more for known, more in zip(found.missed_ns, hidden, strict=True)))
+
+
+def ends_of_threads(seen: Sequence[Snapshot]) -> Iterator[int]:
+    """Yield, for each look, the most that the ends of the server's threads took; 0 while only living ones have CPU time."""
+    first: tuple[int, int] | None = None
+    for one in seen:
+        now = one.raw.get(STARTED)
+        gone = sum(ended_threads_ns(one, pid) for pid in pids_of(one))
+        if not isinstance(now, int):
+            yield 0
+            continue
+        first = first or (now, gone)
+        yield (now - first[0]) * THREAD_END_NS if gone > first[1] + 2 * TICK_NS else 0
+
+
+def ended_threads_ns(snapshot: Snapshot, pid: int) -> int:
+    """Return the CPU time of a process's ended threads: what it has, less what its living threads have."""
+    fields = (text_of(snapshot, f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
+    ticks = sum(number(word, "stat") for word in fields[UTIME]) * TICK_NS if len(fields) >= UTIME.stop else 0
+    return max(0, ticks - sum(run for run, _ in threads_of(snapshot, pid).values()))
 
 
 def read(host: Host, running: Iterable[int]) -> Mapping[str, object]:
@@ -80,9 +107,18 @@ def read(host: Host, running: Iterable[int]) -> Mapping[str, object]:
         **texts(host.read, accounts),
         "members": members,
         "clocks": clocks(host, running),
+        STARTED: started(host),
         "ancestors": ancestors,
         **texts(host.read, (f"/proc/{pid}/{name}" for pid in ancestors for name in ("stat", "status"))),
     }
+
+
+def started(host: Host) -> int | None:
+    """Return how many processes and threads the host has started since its boot; None where it does not tell."""
+    with contextlib.suppress(OSError):
+        match = re.search(r"^processes (\d+)$", host.read(STAT), re.MULTILINE)
+        return int(match[1]) if match else None
+    return None
 
 
 def clocks(host: Host, running: Iterable[int]) -> Mapping[str, int]:

@@ -2,8 +2,9 @@
 
 Sources: the lines `cpuN` of /proc/stat, /proc/softirqs, and /proc/PID/task/*/stat of the load, of all that it started and of the
 named server (its subjects begin with `server:`). A thread's time since the previous sample counts for the CPU that it ran on
-last, which is exact for pinned threads. Only CPUs that an end ran on, or that served packets, have series. Targets without a
-server address are not looked at.
+last, which is exact for pinned threads. Threads of a control group that is frozen (freezer.state, cgroup.events) count as
+`frozen` at that look. Only CPUs that an end ran on, or that served packets, have series. Targets without a server address are not
+looked at.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.catalogue import Evidence, Host, Observer, Source, needs_file
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, counter, gauge, number, text_of, texts, why_not
-from assay.machine import server
+from assay.machine import freezer, server
 from assay.machine.peers import ends, is_over_network
 from assay.records import Series, Snapshot, Subject
 
@@ -30,7 +31,7 @@ PACKETS = {"net_rx": "NET_RX", "net_tx": "NET_TX"}
 RUN = "run_ns"
 STOPPED = (["T"], ["t"])
 """States of a thread that a signal or a tracer stopped (proc_pid_stat(5))."""
-SERVERS = "servers"
+SERVERS, FROZEN = "servers", "frozen"
 TICKS, LAST_CPU = (11, 12), 36
 """Words of a thread's stat file after its name in brackets: utime, stime; the CPU that it ran on last."""
 Times = Mapping[tuple[str, str], int]
@@ -42,9 +43,12 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     if not is_over_network(subject):
         return {}
     paths, servers = [STAT, SOFTIRQS], server.pids(host, subject.server)
-    for pid in ends(host, subject, servers):
+    every = ends(host, subject, servers)
+    for pid in every:
         paths += [f"/proc/{pid}/task/{thread}/stat" for thread in host.list(f"/proc/{pid}/task")]
-    return {**texts(host.read, paths), SERVERS: list(servers)}
+    groups = freezer.files(host, every)
+    files = texts(host.read, dict.fromkeys(path for of in groups.values() for path in of))
+    return {**texts(host.read, paths), **files, SERVERS: list(servers), FROZEN: {str(pid): of for pid, of in groups.items()}}
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
@@ -69,11 +73,12 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
 
 
 def stopped(origin: Origin, seen: Sequence[Snapshot], servers: set[str]) -> Iterator[Series]:
-    """Yield how many threads of each end were stopped by a signal or a tracer at each look; nothing where none ever was."""
+    """Yield how many threads of each end were stopped by a signal, a tracer or a freezer at each look; nothing where none was."""
     for end in ("load", "server"):
-        points = [(one.at_ns, sum(is_stopped(one, path) for path in threads_in(one, end, servers))) for one in seen]
-        if any(count for _, count in points):
-            yield gauge(origin, end, "stopped", "count", points)
+        for metric, holds in (("stopped", is_stopped), (FROZEN, is_frozen)):
+            points = [(one.at_ns, sum(holds(one, path) for path in threads_in(one, end, servers))) for one in seen]
+            if any(count for _, count in points):
+                yield gauge(origin, end, metric, "count", points)
 
 
 def threads_in(snapshot: Snapshot, end: str, servers: set[str]) -> Iterator[str]:
@@ -86,6 +91,13 @@ def threads_in(snapshot: Snapshot, end: str, servers: set[str]) -> Iterator[str]
 def is_stopped(snapshot: Snapshot, path: str) -> bool:
     """Return whether a thread was stopped at one look."""
     return (text_of(snapshot, path) or "").rpartition(")")[2].split()[:1] in STOPPED
+
+
+def is_frozen(snapshot: Snapshot, path: str) -> bool:
+    """Return whether a control group of the thread's process was frozen at one look."""
+    groups = snapshot.raw.get(FROZEN)
+    files = groups.get(path.split("/")[2], ()) if isinstance(groups, Mapping) else ()
+    return any(freezer.is_frozen(text_of(snapshot, file) or "") for file in files)
 
 
 def of_cpus(origin: Origin, snapshots: Sequence[Snapshot], here: set[str]) -> Iterator[Series]:
@@ -159,7 +171,7 @@ def by_cpu(samples: Sequence[Mapping[tuple[str, str], tuple[int, str]]]) -> list
 
 OBSERVER = Observer(
     name=LAYER,
-    gives=tuple(f"{LAYER}.{metric}" for metric in (*TIMES, *PACKETS, RUN, "stopped")),
+    gives=tuple(f"{LAYER}.{metric}" for metric in (*TIMES, *PACKETS, RUN, "stopped", FROZEN)),
     sources=(
         Source(
             keys="end_cpu.*",

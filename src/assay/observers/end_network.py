@@ -33,6 +33,8 @@ COUNTERS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "tcp_out_of_order": (("TcpExt:", "TCPOFOQueue"),),
     "tcp_timeouts": (("TcpExt:", "TCPTimeouts"),),
     "tcp_receive_drops": (("TcpExt:", "TCPRcvQDrop"), ("TcpExt:", "TCPBacklogDrop"), ("TcpExt:", "RcvPruned")),
+    "tcp_listen_overflows": (("TcpExt:", "ListenOverflows"),),
+    "tcp_listen_drops": (("TcpExt:", "ListenDrops"), ("TcpExt:", "TCPReqQFullDrop")),
     "tcp_closed_windows": (("TcpExt:", "TCPToZeroWindowAdv"),),
 }
 """Metric -> protocol and name of the counters that make it up; the first must be there."""

@@ -1,7 +1,8 @@
-"""Reads the rules that drop packets between load and server: limits of nftables, policers and lossy qdiscs of tc.
+"""Reads the rules that drop packets between load and server: limits of nftables and iptables, policers and lossy qdiscs of tc.
 
 Sources, at the edges of each phase and every 5 s: `nft -j list ruleset`, `tc -s qdisc` and `tc -s filter`. They are asked in the
-network namespaces of both ends, in the lab's own, and in those of routers on this machine.
+network namespaces of both ends, in the lab's own, and in those of routers on this machine. `iptables-legacy-save -c` is asked
+where the kernel has tables of that kind (/proc/net/ip_tables_names), which nft does not see.
 Rules that nobody counts (nft without `counter`) have a limit alone.
 What programs of XDP and BPF drop, offloaded rules and other machines than those of load and server are not seen.
 """
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, Source, needs_file
 from assay.errors import AssayError
-from assay.evidence import packet_filters
+from assay.evidence import iptables_rules, packet_filters
 from assay.evidence.packet_filters import PacketFilter
 from assay.evidence.snapshots import Origin, counter, gauge
 from assay.machine.peers import ends, is_over_network, spaces
@@ -27,12 +28,22 @@ MARK = "====\n"
 SCRIPT = f"""nft -j list ruleset; printf %s '|'$?; printf '\n{MARK}'
 tc -s -j qdisc show; printf '\n{MARK}'
 tc qdisc show | while read -r _ kind _ _ name _; do
-  case $kind in ingress|clsact) ways='ingress egress';; htb|prio|hfsc|drr) ways=root;; *) continue;; esac
-  for way in $ways; do printf '= %s %s\n' $name $way; tc -s filter show dev $name $way 2> /dev/null; done
+  case $kind in ingress|clsact) ways='ingress egress';; htb|prio|hfsc|drr|qfq|cbq|ets) ways=root;; *) continue;; esac
+  for way in $ways; do printf '= %s %s\n' $name $way; tc -s filter show dev $name ${{way#root}} 2> /dev/null; done
 done
-printf '\n{MARK}'; ip -o -d link show"""
+printf '\n{MARK}'; ip -o -d link show
+printf '\n{MARK}'
+for one in ip ip6; do
+  if read -r _ 2> /dev/null < /proc/net/${{one}}_tables_names; then
+    {{ ${{one}}tables-legacy-save -c 2> /dev/null; }} || case $(${{one}}tables -V 2> /dev/null) in
+      ''|*nf_tables*) echo unread;;
+      *) ${{one}}tables-save -c || echo unread;;
+    esac
+  fi
+done"""
+UNREAD = "unread"
 MOST_REMEMBERED = 64
-UNSEEN = "nft and tc could not list rules in {}. Run as root, with the packages nftables and iproute2."
+UNSEEN = "nft, tc or iptables-legacy could not list rules in {}. Run as root, with the packages nftables, iproute2 and iptables."
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
@@ -104,7 +115,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
 
 def _is_whole(printed: str) -> bool:
     rules, _, rest = printed.partition(MARK)
-    return rules.rstrip().endswith("|0") and MARK in rest
+    return rules.rstrip().endswith("|0") and MARK in rest and UNREAD not in rest.rpartition(MARK)[2].splitlines()
 
 
 def _filters(printed: Mapping[str, str]) -> Iterator[tuple[str, PacketFilter]]:
@@ -112,12 +123,14 @@ def _filters(printed: Mapping[str, str]) -> Iterator[tuple[str, PacketFilter]]:
     for where, text in printed.items():
         rules, _, rest = text.partition(MARK)
         qdiscs, _, rest = rest.partition(MARK)
-        filters, _, links = rest.partition(MARK)
+        filters, _, rest = rest.partition(MARK)
+        links, _, tables = rest.partition(MARK)
         found = [
             *packet_filters.of_nft(rules.rpartition("|")[0]),
             *packet_filters.of_qdiscs(qdiscs),
             *packet_filters.of_filters(filters),
             *packet_filters.of_links(links),
+            *iptables_rules.of_iptables(tables),
         ]
         for number, one in enumerate(found):
             same = sum(other.words == one.words for other in found[:number])
@@ -156,7 +169,7 @@ OBSERVER = Observer(
     sources=(
         Source(
             keys="policers.*",
-            words="rules that drop packets on the way (nft, tc)",
+            words="rules that drop packets on the way (nft, iptables, tc)",
             way="root, nft and tc, and a target with a server address (observer policers)",
         ),
     ),

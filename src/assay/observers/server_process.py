@@ -11,7 +11,8 @@ processes with their ended threads, and of the children that they waited for. `u
 their children (SIGCHLD), and those that ended unwaited: the time of what came and went between two looks is in no account then.
 
 Once the TCP connections of clients and server on one machine are compared (/proc/PID/net/tcp): a program with one of
-either is between them, and one that a client reached by the server's own port is beside it (SO_REUSEPORT).
+either is between them, and one that a client reached by the server's own port is beside it (SO_REUSEPORT). One that has
+connections of clients and none to a server without any is in its place. Clients of a FUSE mount connect by its program.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
-from assay.evidence.served import BESIDE_FACT, BETWEEN_FACT
+from assay.evidence.served import BESIDE_FACT, BETWEEN_FACT, DIRECT_FACT, DOORS_FACT, INSTEAD_FACT
 from assay.evidence.snapshots import (
     Counters,
     Origin,
@@ -38,9 +39,11 @@ from assay.evidence.snapshots import (
 )
 from assay.evidence.sources import SERVER
 from assay.machine import server_time
-from assay.machine.between import Others, others
-from assay.machine.server import family, pids
+from assay.machine.between import Others, doors, others
+from assay.machine.peers import BY_KERNEL, clients
+from assay.machine.server import pids
 from assay.machine.server_time import has_ended, pids_of, threads_of
+from assay.machine.stack import mount_of
 from assay.records import Fact, FactClass, Rung, Series, Snapshot, Subject, When
 
 WAYS = process_ways(Rung.SERVER_PROCESS, Rung.SERVER_CACHE)
@@ -58,7 +61,10 @@ METRICS = (
     "processes",
 )
 SUBJECT = "server"
-FACTS = {"between": BETWEEN_FACT, "beside": BESIDE_FACT}
+FACTS = {"between": BETWEEN_FACT, "beside": BESIDE_FACT, "direct": DIRECT_FACT, "instead": INSTEAD_FACT, "doors": DOORS_FACT}
+DOORS = "doors"
+PROVEN = ("between", "beside", "direct")
+"""What shows that the server is a part of it: a proxy connects to it after its client did."""
 GONE = tuple(map(os.strerror, (errno.ENOENT, errno.ESRCH)))
 Account = tuple[int, Counters]
 """The parent of a process, and its counters."""
@@ -71,9 +77,12 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     running = pids(host, subject.server)
     paths = [f"/proc/{pid}/{name}" for pid in running for name in ("io", "status")]
     paths += [f"/proc/{pid}/task/{thread}/schedstat" for pid in running for thread in host.list(f"/proc/{pid}/task")]
-    load = tuple(family(host, subject.pids)) if subject.pids and any(running) else ()
+    load = clients(host, subject) if subject.pids and any(running) else ()
     who = others(host, load, running, subject.endpoints) if load else Others()
-    told = {name: value for name, value in who._asdict().items() if value}
+    if who.instead and any(mount_of(host, one).filesystem in BY_KERNEL for one in subject.endpoints if one.startswith("/")):
+        who = who._replace(instead="")  # the connection of the load's mount is the kernel's
+    told: dict[str, object] = {name: value for name, value in who._asdict().items() if value}
+    told |= {DOORS: ", ".join(found)} if not load and running and (found := doors(host, running)) else {}
     return {"pids": list(running), **texts(host.read, paths), **server_time.read(host, running), **told}
 
 
@@ -96,7 +105,10 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
 
 def facts_of(host_name: str, phase: str, seen: Sequence[Snapshot]) -> Iterator[Fact]:
     """Yield the programs that were seen between clients and server, or beside it; they have other numbers in each trial."""
+    named = {name for one in seen for name in FACTS if name in one.raw}
     for name, key in FACTS.items():
+        if name == "instead" and named & {*PROVEN}:
+            continue
         who = next((str(one.raw[name]) for one in seen if name in one.raw), None)
         if who is not None:
             yield Fact(host=host_name, when=When.BEFORE, key=f"{key}{phase}", value=who, fact_class=FactClass.IDENTITY)
@@ -215,13 +227,24 @@ def cpus_of(snapshot: Snapshot) -> int:
 
 OBSERVER = Observer(
     name="server_process",
-    gives=(*KEYS, *(f"server.{metric}" for metric in METRICS), "fact:target.server.between.*", "fact:target.server.beside.*"),
+    gives=(
+        *KEYS,
+        *(f"server.{metric}" for metric in METRICS),
+        "fact:target.server.between.*",
+        "fact:target.server.beside.*",
+        "fact:target.server.instead.*",
+        "fact:target.server.direct.*",
+        "fact:target.server.doors.*",
+    ),
     sources=(
         Source(keys="L5.*", words="process counters of the server: bytes of its system calls", way=SERVER),
         Source(keys="L6.read", words="process counters of the server: bytes read from storage", way=SERVER),
         Source(keys="L6.write", words="process counters of the server: bytes dirtied or written", way=SERVER),
         Source(keys="server.*", words="CPU, storage and TCP of the server's processes", way=SERVER),
         Source(keys="fact:target.server.between.*", words="a program between the clients and the server", way=SERVER),
+        Source(keys="fact:target.server.instead.*", words="another program at the end of the clients' connections", way=SERVER),
+        Source(keys="fact:target.server.doors.*", words="where the server listens", way=SERVER),
+        Source(keys="fact:target.server.direct.*", words="a connection between a client and the server", way=SERVER),
         Source(keys="fact:target.server.beside.*", words="a program on the server's own port", way=SERVER),
     ),
     watch=Watch.SERVER,

@@ -12,7 +12,8 @@ A call of the kernel cannot be given up. If it ended long after the end of the t
 
 The kernel's account of a connection (TCP_INFO) tells a path that is dead from an end that is silent.
 The waits of an external tool are not seen, but for the intervals without a byte that it prints (iperf3). If threads of either end
-were stopped (SIGSTOP) at `share` of the looks, it is a note.
+were stopped (SIGSTOP) or frozen (by their control group) at `share` of the looks, it is a note. A wait of the lab's own engines
+is told with that cause.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ from assay.catalogue import About, Rule, TrialCase
 from assay.frozen import dataclass
 from assay.measures import far_end, latency, outages
 from assay.measures.windows import Window, given_up, scheduled, stuck
-from assay.records import Bound, Client, Finding, Meaning, Scope, Severity, State, Unfinished
+from assay.records import Bound, Client, Finding, Meaning, Scope, Series, Severity, State, Unfinished
 from assay.rulekit.findings import found
 from assay.units import Unit
 
+HELD = {"stopped": "stopped by a signal", "frozen": "frozen by their control group"}
+"""Metric of the layer end_cpu -> what happened to the threads."""
 USUAL = "without a completed operation"
 
 
@@ -46,19 +49,32 @@ class Silence:
 
 def applies(case: TrialCase) -> str | None:
     """Loads of the lab's own engines, and of tools that print what they did over time."""
-    unseen = case.phase.values and printed(case) is None and not any(stopped(case))
+    unseen = case.phase.values and printed(case) is None and not any(ends_seen(case, "run_ns", *HELD))
     return "an external tool's own figures" if unseen else None
 
 
-def stopped(case: TrialCase) -> Iterator[tuple[str, float, int]]:
-    """Each end of which threads were stopped: the share of looks under the clock at which some were, and the first of them."""
-    for one in case.observations.over_time(case.phase.name, "end_cpu", "stopped"):
-        looks = [
-            (at, value) for at, value in zip(one.at_ns, one.value, strict=True) if case.phase.start_ns < at < case.phase.end_ns
-        ]
-        held = [at for at, value in looks if value]
-        if held and len(held) >= case.thresholds["share"] * len(looks):
-            yield one.subject, len(held) / len(looks), held[0]
+def ends_seen(case: TrialCase, *metrics: str) -> Iterator[Series]:
+    """Series of the threads of both ends, on their hosts."""
+    for seen in (one for one in (case.observations, case.beyond) if one is not None):
+        for metric in metrics:
+            yield from seen.over_time(case.phase.name, "end_cpu", metric)
+
+
+def stopped(case: TrialCase) -> Iterator[tuple[str, str, float, int]]:
+    """Each end of which threads were stopped: how, the share of looks under the clock at which some were, and the first."""
+    for metric, how in HELD.items():
+        every = (
+            one for seen in (case.observations, case.beyond) if seen for one in seen.over_time(case.phase.name, "end_cpu", metric)
+        )
+        for one in every:
+            looks = [
+                (at, value)
+                for at, value in zip(one.at_ns, one.value, strict=True)
+                if case.phase.start_ns < at < case.phase.end_ns
+            ]
+            held = [at for at, value in looks if value]
+            if held and len(held) >= case.thresholds["share"] * len(looks):
+                yield one.subject, how, len(held) / len(looks), held[0]
 
 
 def printed(case: TrialCase) -> tuple[float, float] | None:
@@ -72,7 +88,7 @@ def check(case: TrialCase) -> Finding:
     if (own := printed(case)) is not None:
         return paused_by_its_lines(case, *own)
     if case.phase.values:
-        return stood_still(case, *max(stopped(case), key=lambda one: one[1]))
+        return stood_still(case)
     window = measures.whole_window(case.phase, case.measure.operation)
     if window is None or window.to_ns <= window.from_ns:
         return found(RULE, case, State.UNVERIFIED, "No operation was begun, so none could end.")
@@ -84,18 +100,35 @@ def check(case: TrialCase) -> Finding:
     return paused(case, window) if silence is None else silent(case, window, silence)
 
 
-def stood_still(case: TrialCase, end: str, share: float, first_ns: int) -> Finding:
+def stood_still(case: TrialCase) -> Finding:
     """The note on an external tool whose load or server was stopped: that time is in its figure."""
+    most = max(stopped(case), key=lambda one: one[2], default=None)
+    if most is None:
+        text = "No thread of load or server was stopped at the looks."
+        return found(RULE, case, State.PASS, text, observed={"stopped_share": 0})
+    end, how, share, first_ns = most
     since = measures.with_unit(first_ns - case.phase.start_ns, Unit.NANOSECONDS)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Threads of the {end} were stopped by a signal at {measures.percent(share)} of the looks, first at {since}.",
+        f"Threads of the {end} were {how} at {measures.percent(share)} of the looks, first at {since}.",
         severity=Severity.NOTES,
         observed={"stopped_share": share},
-        relabel=f"the {end} was stopped for a part of the time",
-        detail=f"stopped from {since} on",
+        relabel=f"the {end} was {how.partition(' by ')[0]} for a part of the time",
+        detail=f"{how.partition(' by ')[0]} from {since} on",
+    )
+
+
+def held(case: TrialCase) -> tuple[str, str]:
+    """The sentence on the end that was stopped most, and its words as a cause; both empty where neither was."""
+    most = max(stopped(case), key=lambda one: one[2], default=None)
+    if most is None:
+        return "", ""
+    end, how, share, _ = most
+    return (
+        f" Threads of the {end} were {how} at {measures.percent(share)} of the looks.",
+        f"the {end} was {how.partition(' by ')[0]}",
     )
 
 
@@ -139,6 +172,8 @@ def silent(case: TrialCase, window: Window, silence: Silence) -> Finding:
         else f" of {len(silence.clients)} of {len(case.phase.clients)} clients"
     )
     why, cause = causes((*silence.clients, *case.phase.servers))
+    still, holder = held(case)
+    why, cause = (f"{why}{still}", holder or cause)
     statement = f"{each}{of} without an end from {since} on ({measures.percent(share)} of the time), {silence.end}.{why}"
     is_measured = is_wait(case) and not silence.given_up
     counts = share >= case.thresholds["share"] and not is_measured
@@ -210,14 +245,16 @@ def paused(case: TrialCase, window: Window) -> Finding:
     is_last = to_ns >= window.to_ns
     still = outages.unnoted_ns(counters, (round(from_ns), round(to_ns))) >= limits["still_share"] * (to_ns - from_ns)
     itself = " The load noted nothing either: it stood still itself." if still else ""
+    why, holder = held(case)
+    usual_words = f"a pause {'of the load itself' if still else USUAL}"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{none} for {pause} from {at} on{', to the end' if is_last else ''}; that time is in the figure.{itself}",
+        f"{none} for {pause} from {at} on{', to the end' if is_last else ''}; that time is in the figure.{itself}{why}",
         severity=Severity.NOTES,
         observed=observed,
-        relabel=f"{none[:1].lower()}{none[1:]} to the end" if is_last else f"a pause {'of the load itself' if still else USUAL}",
+        relabel=holder or (f"{none[:1].lower()}{none[1:]} to the end" if is_last else usual_words),
         detail=f"{pause} from {at} on",
     )
 

@@ -107,4 +107,5 @@ TARGET = replace(
     SERVED,
     attach=lambda host, setting, place, client: smb_clients.attach(SOFTWARE, host, setting, place, client),
     flush=smb_clients.flush,
+    exchange_times=smb_clients.exchange_times,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Pace, Unit, Workload, resolved
+from assay.machine.tree_size import tree_size
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
 from assay.settings.knobs import Values, choice, in_bytes, integer, messages, number, quantity, switch, text
 
@@ -140,14 +141,20 @@ def space(knobs: Mapping[str, Value]) -> int:
 
 
 def seconds(knobs: Mapping[str, Value], pace: Pace) -> float:
-    """Estimate: the layout, then the time limit, or each pass with two requests and the opening of each file."""
+    """Estimate: the layout, then the time limit, or each pass with two requests and the opening of each file.
+
+    Of an existing tree its own files and bytes, where it is on this machine.
+    """
     values = resolved(KNOBS, knobs)
     files, walkers = integer(values, "files"), integer(values, "walkers") * integer(values, "clients", 1)
-    limit = integer(values, "duration") / 1e9
-    if not files:
+    limit, size, layout = integer(values, "duration") / 1e9, space(knobs), 0.0
+    if files:
+        layout = size / pace.write_bytes_per_s + files * GUESS_FILE_S
+    elif (known := tree_size(text(values, "tree"))) is not None and known.is_whole:
+        files, size = known.files, known.bytes
+    else:
         return limit or GUESS_TREE_S
-    layout = space(knobs) / pace.write_bytes_per_s + files * GUESS_FILE_S
-    once = space(knobs) / pace.read_bytes_per_s + files * (2 / pace.read_ops_per_s + GUESS_FILE_S) / min(walkers, MOST_PARALLEL)
+    once = size / pace.read_bytes_per_s + files * (2 / pace.read_ops_per_s + GUESS_FILE_S) / min(walkers, MOST_PARALLEL)
     thinking = files * integer(values, "think") / 1e9 / walkers
     warming = once if values["cache"] == CacheState.WARM else 0.0
     return layout + warming + (limit or (once + thinking) * integer(values, "passes", 1))

@@ -282,7 +282,7 @@ def seconds(knobs: Mapping[str, Value], pace: Pace) -> float:
     data = objects * integer(values, "file_bytes") / pace.write_bytes_per_s
     paced = least_s(values, objects, workers * clients) * len(measured_steps(done))
     exchanges = sum(GUESS_EXCHANGES.get(name, 1) for name in done if name not in LISTS)
-    asked = objects * exchanges * pace.wait_s / (workers * clients)
+    asked = objects * exchanges * pace.exchange_times * pace.wait_s / (workers * clients)
     return work / min(pace.cpus, workers * clients) + asked + stable + data + paced + left_s
 
 

@@ -1,0 +1,122 @@
+"""Finds a load that talks to another server than the one that the target names.
+
+The kernel's tables of TCP connections are read on each host (/proc/PID/net/tcp), with the sockets of the load, of the programs
+behind its FUSE mounts, and of the server.
+- On one machine the other end of a load's connection belongs to a process. A connection of the server's, or of a program
+  before it or on its port (L02), passes. Another program, while the server has none of these connections, is invalid.
+- On two machines the load's connections end at addresses and ports. An address of the server with a port on which it listens
+  passes. If none is, and less than `moved_share` of the load's bytes passed the server's interfaces, it is invalid. With more a
+  balancer or a translation of addresses is on the way: unverified.
+
+Connections of the kernel (NFS, SMB) and datagrams have no process, so they are unverified. So is a server that a proxy may reach
+by a Unix socket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay import measures
+from assay.catalogue import About, Rule, TrialCase
+from assay.evidence import ladder, served
+from assay.records import Direction, Finding, Observations, Rung, Scope, Severity, State
+from assay.rulekit.applicability import servers_only
+from assay.rulekit.findings import found
+
+THROUGH = {served.BETWEEN_FACT: "is before the server", served.BESIDE_FACT: "is on the server's port"}
+MOVING = (Direction.READ, Direction.WRITE, Direction.SEND, Direction.RECEIVE)
+
+
+def check(case: TrialCase) -> Finding:
+    """Who accepted the load's connections."""
+    other, direct = fact(case, served.INSTEAD_FACT), fact(case, served.DIRECT_FACT)
+    if other is not None:
+        return elsewhere(case, f"The load is connected to {other}, and the named server has no connection of either.", other)
+    if direct is not None:
+        return found(RULE, case, State.PASS, "The named server accepted connections of the load.", observed={"direct": 1})
+    for key, what in THROUGH.items():
+        if (who := fact(case, key)) is not None:
+            return found(RULE, case, State.PASS, f"The load is connected to {who}, which {what}.", observed={"direct": 0})
+    return by_address(case)
+
+
+def by_address(case: TrialCase) -> Finding:
+    """Where the connections of load hosts end, against where the server listens."""
+    ends = {end for key in ends_of(case, served.REACHED_FACT) for end in key.split(", ")}
+    doors = {door for key in ends_of(case, served.DOORS_FACT) for door in key.split(", ")}
+    server = served.server(case.run)
+    if not ends or not doors or server is None or not server.addresses:
+        return found(RULE, case, State.UNVERIFIED, "Who accepted the load's connections is unknown.")
+    ports = {door.rpartition(":")[2] for door in doors}
+    own = {end for end in ends if end.rpartition(":")[2] in ports and end.rpartition(":")[0].strip("[]") in server.addresses}
+    if own:
+        return found(RULE, case, State.PASS, "The load is connected to the named server.", observed={"direct": 1})
+    words = f"The load is connected to {', '.join(sorted(ends))}; the named server listens on {', '.join(sorted(doors))}"
+    share = moved_share(case)
+    if share is None or share >= case.thresholds["moved_share"]:
+        passed = "bytes of its interfaces unknown" if share is None else f"{measures.percent(share)} of the bytes passed it"
+        return found(RULE, case, State.UNVERIFIED, f"{words}; {passed}.", observed={"moved_share": share})
+    return elsewhere(case, f"{words} at {', '.join(server.addresses)}.", ", ".join(sorted(ends)), share)
+
+
+def elsewhere(case: TrialCase, statement: str, who: str, share: float | None = None) -> Finding:
+    """The failure: what was measured is another server."""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        statement,
+        observed={"other": who, "moved_share": share},
+        relabel=f"not of the named server: the load is connected to {who}",
+    )
+
+
+def moved_share(case: TrialCase) -> float | None:
+    """What passed the server's interfaces over what the load moved; None where nobody knows either."""
+    moved = sum(ladder.reported_bytes(case.phase, way) or 0.0 for way in MOVING)
+    ways = (Direction.READ, Direction.WRITE)
+    steps = [
+        step
+        for seen in sides(case)
+        for way in ways
+        if (step := ladder.passed(case.phase, seen, Rung.SERVER_NIC, way)) is not None
+    ]
+    return sum(step.raw_bytes for step in steps) / moved if moved and steps else None
+
+
+def fact(case: TrialCase, key: str) -> str | None:
+    """The first host's fact of this phase."""
+    return next(iter(ends_of(case, key)), None)
+
+
+def ends_of(case: TrialCase, key: str) -> Iterator[str]:
+    """The facts of this phase, of each host."""
+    for seen in sides(case):
+        yield from (str(one.value) for one in seen.facts if one.key == f"{key}{case.phase.name}")
+
+
+def sides(case: TrialCase) -> Iterator[Observations]:
+    """The evidence of the load's hosts, and of the server's."""
+    yield from (seen for seen in (case.observations, case.beyond) if seen is not None)
+
+
+RULE = Rule(
+    id="E13",
+    name="other-server",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="evidence",
+    short="another server answered",
+    reads=tuple(f"fact:{key}*" for key in (served.DIRECT_FACT, served.INSTEAD_FACT, served.REACHED_FACT, served.DOORS_FACT)),
+    applies=servers_only,
+    check=check,
+    about=About.ALL_HOSTS,
+    wrong="A script has the port of last week's server, or a name leads to another host. All evidence is of the server that the "
+    "file names, and the figure is that of another one.",
+    alternatives=(
+        "The program is a proxy that keeps no connection to the server, or reaches it by a Unix socket. Name it as a node.",
+        "The server hands its connections to a program of its own that `pid_file` does not lead to. Name that, too.",
+    ),
+    advice="Correct the address of the load, or name the server that it talks to (server.pid_file, server.address).",
+    sources=("proc_pid_net(5)", "ss(8)"),
+)

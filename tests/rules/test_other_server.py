@@ -1,0 +1,43 @@
+"""E13: the named server, a program before it, another program in its place, and hosts apart."""
+
+from assay.records import Server, ServerNode
+from assay.rules.other_server import RULE
+from audit.case_builder import Made, case_of
+from stage.said import FAIL, INVALIDATES, NOT_ASKED, PASS, UNVERIFIED, hold
+from stage.server_cases import served
+
+APART = Server(nodes=(ServerNode(pid_file="/p", address="10.0.0.5"),))
+DOORS = {"doors.p": "0.0.0.0:80, 10.0.0.5:443"}
+
+
+def judged(facts, **more):
+    return RULE.check(served("E13", facts=facts, **more))
+
+
+def apart(reached, facts=DOORS, rungs=()):
+    return judged({"reached.p": reached, **facts}, server=APART, rungs=rungs)
+
+
+def test_one_machine():
+    other = {"instead.p": "python3 (7)"}
+    hold(
+        ("the server accepted it", judged({"direct.p": "0100007F:CF24"}), PASS),
+        ("another program did", judged(other), FAIL, INVALIDATES, "the load is connected to python3 (7)"),
+        ("a proxy", judged({"between.p": "haproxy (4711)"}), PASS),
+        ("a program on the server's port", judged({"beside.p": "nginx (9)"}), PASS),
+        ("nobody knows", judged({}), UNVERIFIED),
+        (RULE.applies(case_of(Made(), "E13")), NOT_ASKED),
+    )
+
+
+def test_two_machines():
+    moved = (("L4", "read", 200_000_000), ("L4", "write", 9_000_000))
+    few = (("L4", "read", 90), ("L4", "write", 90))
+    hold(
+        ("a door of the server", apart("10.0.0.5:80, 10.0.0.1:53"), PASS),
+        ("another host", apart("10.0.0.9:80", rungs=few), FAIL, INVALIDATES, "10.0.0.9:80"),
+        ("another port of that host", apart("10.0.0.5:8080", rungs=few), FAIL, INVALIDATES),
+        ("a balancer before it", apart("10.0.0.9:80", rungs=moved), UNVERIFIED),
+        ("its bytes are unknown", apart("10.0.0.9:80"), UNVERIFIED),
+        ("its doors are unknown", apart("10.0.0.9:80", facts={}, rungs=few), UNVERIFIED),
+    )
