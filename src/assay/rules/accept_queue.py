@@ -1,6 +1,6 @@
 """Names a full accept queue: the server's kernel drops connections that the server has not accepted in time.
 
-A listening socket keeps as many connections as its backlog allows (listen(2), net.core.somaxconn). What comes on top is dropped,
+A listening socket keeps as many connections as its backlog allows (listen(2), net.core.somaxconn). A further one is dropped,
 and the client asks again after 1 s, 3 s, 7 s. The counters ListenOverflows, ListenDrops and TCPReqQFullDrop of the network
 namespaces of both ends are compared with the segments that were sent again there.
 - At least `least_drops` dropped, and `answered_share` as many segments sent again: the queue held the load back.

@@ -1,7 +1,7 @@
 """Finds a load that talks to another server than the one that the target names.
 
-The kernel's tables of TCP connections are read on each host (/proc/PID/net/tcp), with the sockets of the load, of the programs
-behind its FUSE mounts, and of the server.
+On each host the kernel's tables of TCP connections are read (/proc/PID/net/tcp).
+Beside them stand the sockets of the load, of the programs behind its FUSE mounts, and of the server.
 - On one machine the other end of a load's connection belongs to a process. A connection of the server's, or of a program
   before it or on its port (L02), passes. Another program, while the server has none of these connections, is invalid.
 - On two machines the load's connections end at addresses and ports. An address of the server with a port on which it listens

@@ -13,7 +13,7 @@ A call of the kernel cannot be given up. If it ended long after the end of the t
 The kernel's account of a connection (TCP_INFO) tells a path that is dead from an end that is silent.
 The waits of an external tool are not seen, but for the intervals without a byte that it prints (iperf3). If threads of either end
 were stopped (SIGSTOP) or frozen (by their control group) at `share` of the looks, it is a note. A wait of the lab's own engines
-is told with that cause.
+has that cause in its finding.
 """
 
 from __future__ import annotations
