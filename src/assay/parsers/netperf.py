@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from assay.catalogue import Parser, printed
+from assay.catalogue import Parser, console, printed
 
 EXPECTED = "the table of a netperf test with its heading (or THROUGHPUT= and THROUGHPUT_UNITS= of the omni test)"
 TITLE = re.compile(r"(?:MIGRATED )?((?:TCP|UDP|OMNI|SCTP) [A-Za-z/ ]{3,40}?)(?: TEST| Test) from .{1,300}")
@@ -97,7 +97,7 @@ def _omni_csv(rows: Sequence[str]) -> dict[str, str]:
     if at is None:
         return {}
     end = next((end for end, row in enumerate(rows[at:], at) if row[:1].isdigit()), len(rows))
-    names = " ".join(rows[at:end]).split(",")  # a mail breaks the long head
+    names = " ".join(console.REMARK.sub("", row) for row in rows[at:end]).split(",")  # a mail breaks the long head
     found = [row.split(",") for row in rows[end:] if row.count(",") == len(names) - 1]
     return {OMNI[name]: cell for name, cell in zip(names, found[-1], strict=True) if name in OMNI} if found else {}
 
