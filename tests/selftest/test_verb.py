@@ -143,7 +143,7 @@ def test_what_went_wrong_is_said_once_with_how_often():
     assert list(remarks([miss, miss])) == ["fault missed: so (2 times)", "control accused: so (2 times)"]
     text = counts.text(told(miss, miss))
     assert text.startswith("0 of 2 faults caught, 2 of 2 controls accused")
-    assert "T01 client_page_cache: lie missed: so (2 times)" in text
+    assert "T01 client_page_cache: fault missed: so (2 times)" in text
 
 
 def test_as_an_object_with_nulls_where_nothing_was_judged():

@@ -12,20 +12,15 @@ from collections.abc import Iterator, Mapping
 from assay.catalogue import Host, Knob, KnobKind
 from assay.errors import RefusedError
 from assay.machine import mounted
+from assay.machine.afs_files import OWN
 from assay.machine.mount_options import MountOptions
 from assay.machine.mounted import KERNEL, KernelClient, MountPlan
 from assay.records import Value
 from assay.settings.knobs import text
 
 FILESYSTEM = "afs"
-OWN = "/proc/fs/afs"
-"""Of kAFS; the client of OpenAFS has the same name in /proc/filesystems, and not this."""
-STATS = "net/afs/stats"
-"""Below /proc/PID."""
 CACHES = "/proc/fs/fscache/caches"
 IN_KERNEL = KernelClient(filesystem=FILESYSTEM, helper="", package="", otherwise=KERNEL)
-SPACE = "network"
-"""In a client's directory: a process of the network namespace that its mount is of."""
 CLEAR, FCRYPT, ANY = "clear", "fcrypt", "any"
 NAME = re.compile(r"[A-Za-z0-9._-]{1,256}")
 """A cell or a volume; mount(8) takes `%CELL:VOLUME`."""

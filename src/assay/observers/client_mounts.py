@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.evidence import mount_texts
 from assay.evidence.snapshots import Counters, Origin, counter, text_of, texts
-from assay.machine import afs_clients
+from assay.machine import afs_files
 from assay.records import Edge, Series, Snapshot, Subject
 
 NFS, SMB = "/proc/self/mountstats", "/proc/fs/cifs/Stats"
@@ -44,17 +44,17 @@ UNITS = {
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return all texts; of AFS one for each network namespace."""
-    return texts(host.read, (NFS, SMB, *(f"/proc/{pid}/{afs_clients.STATS}" for pid in spaces(host, subject))))
+    return texts(host.read, (NFS, SMB, *(f"/proc/{pid}/{afs_files.STATS}" for pid in spaces(host, subject))))
 
 
 def spaces(host: Host, subject: Subject) -> tuple[str, ...]:
     """Return a process of each network namespace that the clients' mounts of AFS are of, the lab's own last."""
-    if not host.exists(afs_clients.OWN):
+    if not host.exists(afs_files.OWN):
         return ()
     found: dict[str, None] = {}
     for endpoint in subject.endpoints:
         with contextlib.suppress(OSError):
-            found[host.read(posixpath.join(posixpath.dirname(endpoint), afs_clients.SPACE)).strip()] = None
+            found[host.read(posixpath.join(posixpath.dirname(endpoint), afs_files.SPACE)).strip()] = None
     return (*found, "self")
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from assay.catalogue import Host, Knob, KnobKind, Mounts, Setting, Target
 from assay.errors import AssayError, RefusedError, TrialError, refuse
 from assay.evidence import mount_texts
-from assay.machine import afs_clients, files, mounted, ownership, server, server_nodes, service
+from assay.machine import afs_clients, afs_files, files, mounted, ownership, server, server_nodes, service
 from assay.machine.mounted import MountPlan
 from assay.records import Endpoint, EndpointKind, Place, Value
 from assay.settings.knobs import choice, text
@@ -95,7 +95,7 @@ def _read_back(host: Host, point: str, written: tuple[str, str]) -> None:
 
 
 def _count(host: Host, name: str) -> int:
-    path = posixpath.join(OWN_NETWORK.removesuffix("ns/net"), afs_clients.STATS)
+    path = posixpath.join(OWN_NETWORK.removesuffix("ns/net"), afs_files.STATS)
     return mount_texts.afs_client(host.read(path), path)[name]
 
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from assay.catalogue import Host, Setting
 from assay.errors import AssayError
-from assay.machine import afs_clients, afs_ticket, file_server, mounted, net_namespaces, network_pair, service
+from assay.machine import afs_clients, afs_files, afs_ticket, file_server, mounted, net_namespaces, network_pair, service
 from assay.machine.afs_clients import CLEAR, FCRYPT
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.mounted import MountPlan
@@ -190,7 +190,7 @@ def attach(host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
         if pid:
             net_namespaces.release(host, setting.undo, pid)
         raise
-    for name, word in ((afs_clients.SPACE, own.load.split("/")[2]), (ENCRYPTION, seen)):
+    for name, word in ((afs_files.SPACE, own.load.split("/")[2]), (ENCRYPTION, seen)):
         host.write(posixpath.join(str(end.details["client"]), name), word)
     return replace(end, details={**end.details, OWN_NETWORK: str(pid)})
 
