@@ -19,7 +19,7 @@ UNITS := $(addprefix tests/,analysis answer audit evidence experiment notebook p
   test_catalogue.py test_language.py test_measures.py test_plain.py test_units.py)
 # Tests that have the machine to themselves (the marker `alone`). All others run beside each other.
 ALONE = $(shell grep -rlw 'mark\.alone' tests --include='test_*.py')
-WORKERS := 8
+WORKERS := 6
 # What reads the files waits for the step that may write them.
 FORMATTED := $(filter format,$(MAKECMDGOALS))
 CHECKS := format-check lint rust-format-check types stubs contracts clippy

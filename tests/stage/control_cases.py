@@ -9,36 +9,14 @@ import assay.controls
 from assay.experiment import read
 from assay.selftest.control import obstacle, run_control
 from assay.selftest.counts import Side, settled
-from stage import own_disk
 
 FOLDER = Path(assay.controls.__file__).parent
 TRIES = 3
-ALONE = {
-    "foreign_activity": "its twin has no other program",
-    "frequency": "it sets the clock rate of all CPUs",
-    "frequency_differs": "it sets the clock rate of all CPUs",
-    "idle_states": "CPUs must become idle",
-    "no_limiter_tool": "in its lie every CPU and device is idle at times",
-    "no_mark": "the tape drive is one",
-    "placement": "it needs the memory bus for itself",
-    "rewound": "the tape drive is one",
-    "starved_drive": "the tape drive is one",
-    "steal": "it takes a CPU from everybody",
-}
-"""Controls that need a machine without other programs, and why."""
 
 
 def files(*, anytime: bool, families: str = "CDEGLNSTW") -> list[Path]:
     """The files of the controls that may run at any time, or of those that have the machine to themselves."""
     return [path for path, one in shipped() if one is not None and one.anytime is anytime and one.rule[0] in families]
-
-
-def needing(*, quiet: bool) -> list[Path]:
-    """Of those that may not run at any time: the ones that need a quiet machine, or the ones that need only the CPUs first.
-
-    Where nobody may come before others, all of them need a quiet machine.
-    """
-    return [path for path in files(anytime=False) if (path.stem in ALONE or not own_disk.may_be_ahead()) is quiet]
 
 
 @functools.cache

@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import functools
 import os
 import subprocess
 from pathlib import Path
@@ -58,10 +57,3 @@ def ahead():
         yield
     finally:
         os.sched_setscheduler(0, *before)
-
-
-@functools.cache
-def may_be_ahead():
-    """Whether this process may come before all ordinary processes."""
-    with ahead():
-        return os.sched_getscheduler(0) == os.SCHED_RR
