@@ -17,6 +17,7 @@ TEXT = """
 title = "A flush after each record"
 question = "What does a flush after each record cost?"
 repeats = 5
+observers = ["*", "thread_states"]
 compare = "w.variables.way"
 
 [targets.disk]

@@ -107,4 +107,5 @@ OBSERVER = Observer(
     read=read,
     parse=parse,
     beside=Beside(argv=argv_of, read=counted),
+    on_request=True,
 )
