@@ -6,7 +6,7 @@ from assay import catalogue
 from assay.errors import EvidenceError
 from assay.evidence.mount_texts import afs_client, nfs_mounts, smb_shares
 from assay.hosts.local import Local
-from assay.machine import afs_clients
+from assay.machine import afs_files
 from assay.observers import client_mounts
 from assay.records import Edge, Snapshot, Subject
 from stage.observer_looks import the_series
@@ -214,8 +214,8 @@ def test_each_network_namespace_of_afs_is_a_client():
 
 
 def test_the_namespaces_are_those_of_the_clients_mounts_and_the_labs_own(tmp_path, monkeypatch):
-    monkeypatch.setattr(afs_clients, "OWN", str(tmp_path))
+    monkeypatch.setattr(afs_files, "OWN", str(tmp_path))
     (tmp_path / "network").write_text("17\n")
     assert client_mounts.spaces(Local(), Subject(endpoints=(f"{tmp_path}/mount", "/elsewhere/mount"))) == ("17", "self")
-    monkeypatch.setattr(afs_clients, "OWN", str(tmp_path / "none"))
+    monkeypatch.setattr(afs_files, "OWN", str(tmp_path / "none"))
     assert client_mounts.spaces(Local(), Subject(endpoints=(f"{tmp_path}/mount",))) == ()
