@@ -131,15 +131,12 @@ def put_back(host: Host, details: Mapping[str, str]) -> bool:
     return True
 
 
-def changed_since(host: Host, settings: tuple[KernelSetting, ...]) -> Iterator[tuple[KernelSetting, str]]:
-    """Yield the settings that are no longer in force, with what is there now."""
-    for one in settings:
-        try:
-            now = active_value(host.read(one.path))
-        except OSError as error:
-            now = error.strerror or str(error)
-        if now != one.value:
-            yield one, now
+def in_force(host: Host, setting: KernelSetting) -> str:
+    """What its file says now, or why it cannot be read."""
+    try:
+        return active_value(host.read(setting.path))
+    except OSError as error:
+        return error.strerror or str(error)
 
 
 def _file_in_force(host: Host, path: str, before: str) -> str:

@@ -61,10 +61,10 @@ class MachineSettings:
     def refuse_changed(self) -> None:
         """Raise TrialError where a setting is not what it was set to."""
         for station, one in self._set:
-            for setting, now in kernel_settings.changed_since(station.host, (one,)):
+            if (now := kernel_settings.in_force(station.host, one)) != one.value:
                 raise TrialError(
-                    f"{setting.path} was {setting.value!r} on {station.name} and is {now!r} now: another program changed "
-                    "it during the trial. Stop that program (tuned, irqbalance, power-profiles-daemon)."
+                    f"{one.path} was {one.value!r} on {station.name} and is {now!r} now: another program changed it during "
+                    "the trial. Stop that program (tuned, irqbalance, power-profiles-daemon)."
                 )
 
     def facts(self) -> Iterator[Fact]:
