@@ -209,3 +209,18 @@ def test_cpus_that_are_not_ours_are_refused(subtests, tmp_path_factory):
 
 def test_groups_of_others_are_never_removed():
     assert not cgroups.remove_group(HOST, "/sys/fs/cgroup/memory/strangers")
+
+
+def test_a_group_is_removed_once_the_kernel_has_let_its_last_process_go(tmp_path):
+    """A process that ends is no longer listed and is still in its group: the group is busy for a moment."""
+    group = tmp_path / "assay-group"
+    group.mkdir()
+    tries = []
+
+    class Busy(Local):
+        def run(self, argv, **options):
+            tries.append(argv)
+            return super().run(argv if len(tries) > 2 else ["false"], **options)
+
+    assert cgroups.remove_group(Busy("busy"), str(group))
+    assert (group.exists(), len(tries)) == (False, 3)

@@ -42,6 +42,10 @@ MONGOD = "storage:\n  dbPath: /x\n  journal:\n    enabled: {}\nnet:\n  port: 270
     ("-Epath.conf={room}", {"elasticsearch.yml": "index:\n  translog:\n    durability: async\n"}, {}, "durability = async"),
     ("-Epath.conf={room}", {"elasticsearch.yml": "index.translog.durability: request\n"}, {}, None),
     ("", {}, {"LD_PRELOAD": "libeatmydata.so"}, "LD_PRELOAD = libeatmydata.so"),
+    ("--blockdev driver=file,node-name=a,cache.direct=off,cache.no-flush=on", {}, {}, "no-flush = on"),
+    ("--blockdev driver=file,node-name=a,cache.direct=on,cache.no-flush=off", {}, {}, None),
+    ('-blockdev {"driver":"file","cache":{"direct":true,"no-flush":true}}', {}, {}, "no-flush = true"),
+    ('-blockdev {"driver":"file","cache":{"direct":true,"no-flush":false}} -x {"a', {}, {}, None),
 )
 def test_a_setting_that_denies_durability_is_read_from_what_runs(tmp_path, argv, files, environment, denied):
     for name, text in files.items():
@@ -84,6 +88,9 @@ def test_a_setting_that_denies_durability_is_read_from_what_runs(tmp_path, argv,
     ("redis-server 127.0.0.1:6400", {"etc/redis/a.conf": "port 6400\n"}, {}, "appendonly = no"),
     ("redis-server 127.0.0.1:6400", {"etc/redis/a.conf": "port 6379\nappendonly no\n"}, {}, None),
     ("etcd", {}, {"ETCD_UNSAFE_NO_FSYNC": "true"}, "UNSAFE_NO_FSYNC = true"),
+    ("qemu-system-x86_64 -drive file=a.img,if=virtio,cache=unsafe", {}, {}, "cache = unsafe"),
+    ("qemu-nbd --cache=unsafe a.img", {}, {}, "cache = unsafe"),
+    ("qemu-nbd --cache=writeback a.img", {}, {}, None),
     ("slapd -h ldap:///", {"etc/ldap/slapd.conf": "database mdb\ndbnosync\n"}, {}, "dbnosync = on"),
     ("slapd -f /other.conf", {"etc/ldap/slapd.conf": "dbnosync\n"}, {}, None),
 )

@@ -41,6 +41,7 @@ AT_ANSWERS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("mountoptions", "options"), (r"(.*,)?(nobarrier|barrier=0)(,.*)?", UNFLUSHED)),
     **dict.fromkeys(("export", "exports", "exportoptions"), (r"(.*[\s(,])?async([\s),].*)?", UNFLUSHED)),
     "cache": ("unsafe", UNFLUSHED),
+    "noflush": (ON, IGNORED),  # QEMU: --blockdev ...,cache.no-flush=on
     "ldpreload": (r".*eatmydata.*", UNFLUSHED),
 }
 """Name of a setting in small letters and digits -> values (a pattern) that deny that acknowledged data are stored; why."""

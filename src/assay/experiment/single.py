@@ -38,6 +38,8 @@ from assay.records import (
 from assay.toml_document import Document, one_of
 from assay.units import Unit
 
+THREADS = "thread_states"
+"""The observer that says where the time of a load went."""
 MOST_CLIENTS = 1024
 PATH = Knob(name="path", kind=KnobKind.PATH, help="a directory, an existing file to read, or a file to make", required=True)
 CLIENTS = Knob(name="clients", kind=KnobKind.INTEGER, help="processes", default=1, unit=Unit.COUNT, low=1, high=MOST_CLIENTS)
@@ -177,6 +179,7 @@ def experiment(what: LoadRequest, found: PathState | None) -> Experiment:
         factors=(Factor(path=CLIENTS.name, levels=(what.clients,)),),
         measures=_measures(what, knobs),
         repeats=1,
+        observers=(catalogue.USUAL, THREADS),
     )
     return replace(made, digest=digest(made))
 

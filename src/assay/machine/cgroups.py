@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import posixpath
 import secrets
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -29,6 +30,8 @@ INITIAL_NAMESPACE = "[4026531835]"
 """Inode of the machine's first cgroup namespace (PROC_CGROUP_INIT_INO, include/linux/proc_ns.h)."""
 FOLDER = "assay"
 """On v2 all our groups lie below this one, at the root: other groups may contain processes, which blocks controllers."""
+PATIENCE_S, STEP_S = 5.0, 0.02
+"""How long a group may be busy with processes that end or start others, and the time between two tries."""
 RATES = ("read_bytes_per_s", "write_bytes_per_s", "read_ops_per_s", "write_ops_per_s")
 THROTTLE_KNOBS = tuple(
     Knob(
@@ -183,10 +186,14 @@ def remove_group(host: Host, path: str) -> bool:
         return False
     where = hierarchy(host, "memory") or hierarchy(host, "io")
     refuge = where.own_path if where is not None and where.version == 2 else posixpath.dirname(path)
-    for pid in _words(host, f"{path}/cgroup.procs"):
-        _move(host, refuge, pid)
-    host.run(["rmdir", "--", path])
-    return True
+    deadline = time.monotonic() + PATIENCE_S
+    while True:  # of a process that ends nothing is listed, and it is in the group until it is gone
+        for pid in _words(host, f"{path}/cgroup.procs"):
+            _move(host, refuge, pid)
+        is_over = time.monotonic() >= deadline
+        if host.run(["rmdir", "--", path], check=is_over).status == 0 or not host.exists(path):
+            return True
+        time.sleep(STEP_S)
 
 
 def _move(host: Host, group: str, pid: str) -> None:

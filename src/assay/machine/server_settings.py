@@ -8,9 +8,10 @@ file counts if it has the port that the command line shows. What was changed whi
 from __future__ import annotations
 
 import contextlib
+import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from assay.catalogue import Host
 from assay.errors import AssayError
@@ -29,6 +30,8 @@ NESTED = re.compile(r"^(\s*)([A-Za-z][\w.-]*):(?:\s+(.*))?$")
 """`name:` or `name: value` of YAML."""
 OF_ANYTHING = frozenset({"cache", "flush", "options", "sync"})
 """Names that a program may use for something else: they count as facts of a target alone."""
+DISKS, OF_DISKS = "qemu", OF_ANYTHING - {"cache"}
+"""How programs begin whose `cache` is that of a disk (`-drive cache=unsafe`, `qemu-nbd --cache=unsafe`)."""
 PRELOAD = "LD_PRELOAD"
 REDIS_LIKE = ("redis-server", "valkey-server", "keydb-server")
 MY_SQL = ("/etc/my.cnf", "/etc/my.cnf.d", "/etc/mysql")
@@ -58,7 +61,7 @@ def facts(host: Host, server: Server | None) -> tuple[tuple[str, str], ...]:
         program = posixpath.basename((argv or [""])[0].partition(" ")[0])
         for path in _files(host, pid, _named(argv[1:])) or _usual(host, pid, program, argv):
             found |= {**UNSET.get(program, {}), **dict(_known(_lines(host, path)))}
-        found |= dict(_known(_options(argv[1:])))
+        found |= dict(_known(_options(argv[1:]), OF_DISKS if program.startswith(DISKS) else OF_ANYTHING))
         found |= dict(_known(_environment(host, pid, program)))
     return tuple((f"configured.{name}", value) for name, value in sorted(found.items()))
 
@@ -108,19 +111,37 @@ def _lines(host: Host, path: str) -> Iterator[str]:
 
 
 def _options(argv: Sequence[str]) -> Iterator[str]:
-    """Yield each option as a line of a configuration: `--name=value`, `--name value`, `-c name=value`, `-Dname=value`."""
+    """Yield each option as a line of a configuration: `--name=value`, `--name value`, `-c name=value`, `-Dname=value`.
+
+    Of a word with several settings each one: `driver=file,cache.no-flush=on`, or the same as JSON.
+    """
     for at, word in enumerate(argv):
         value = argv[at + 1] if at + 1 < len(argv) and not argv[at + 1].startswith("-") else ""
         plain = word[2:] if word.startswith("-D") and "=" in word else word
         yield plain if "=" in plain or not plain.startswith("-") else f"{plain} {value}"
+        if plain.startswith("{"):
+            with contextlib.suppress(ValueError):
+                yield from _leaves(json.loads(plain))
+        elif plain.count("=") > 1:
+            yield from plain.split(",")
 
 
-def _known(lines: Iterator[str] | Sequence[str]) -> Iterator[tuple[str, str]]:
+def _leaves(tree: object, name: str = "") -> Iterator[str]:
+    """Yield each value of a JSON object as `name.name=value`."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from _leaves(value, f"{name}.{key}" if name else str(key))
+    elif name:
+        yield f"{name}={json.dumps(tree)}"
+
+
+def _known(lines: Iterator[str] | Sequence[str], unsure: Container[str] = OF_ANYTHING) -> Iterator[tuple[str, str]]:
+    """Yield the settings of these lines that decide it; names that are `unsure` are not taken."""
     for line in lines:
         match = LINE.match(line)
         name = (match[1] or match[2]) if match else ""
         every = (guarantees.plain(one) for one in (name, name.rpartition(".")[2]))
-        if match and any(one in guarantees.AT_ANSWERS and one not in OF_ANYTHING for one in every):
+        if match and any(one in guarantees.AT_ANSWERS and one not in unsure for one in every):
             yield shortest(name), re.sub(r"\s+[#;].*", "", match[3]).strip("\"'")
 
 

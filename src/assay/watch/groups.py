@@ -63,7 +63,7 @@ class Groups:
 
         `at_end`: one of them has ended and is not waited for yet, so that this is the last time that it can be seen.
         """
-        began_ns = time.monotonic_ns()
+        began_ns, cpu_ns = time.monotonic_ns(), time.thread_time_ns()
         if began_ns < self._next_ns and not at_end:
             return False
         pairs, before = list(processes()), len(self.directories)
@@ -74,7 +74,7 @@ class Groups:
         self._parents |= {pid for pid, below in pairs if below}
         leaves = {cpu for pid, _ in pairs if pid not in self._parents for cpu in _cpus(pid)}
         self.cpus = tuple(sorted(leaves)) or self.cpus
-        spent_ns = time.monotonic_ns() - began_ns
+        spent_ns = time.thread_time_ns() - cpu_ns  # on a busy machine a look takes longer, and costs no more
         self._next_ns = began_ns + max(round(self._wait_s * 1e9), spent_ns * COST_TIMES)
         self._wait_s = min(MOST_S, 2 * self._wait_s)
         return len(self.directories) > before
