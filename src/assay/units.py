@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from functools import cache
 
 from assay.errors import UsageError
 from assay.frozen import dataclass
@@ -150,10 +151,30 @@ def format(value: float, unit: Unit) -> str:  # noqa: A001  `units.format` is th
     return f"{number} {name}".strip()
 
 
+class Prefixes(StrEnum):
+    """How people want bytes and rates of bytes."""
+
+    DECIMAL = "MB/s"
+    BINARY = "MiB/s"
+    """Sizes in KiB, MiB, GiB, too."""
+    BITS = "Gbit/s"
+    """Rates in bits, sizes in MB."""
+
+
+class Shown:
+    """What `human` prints in this process."""
+
+    prefixes: Prefixes = Prefixes.DECIMAL
+
+
+SHOWN = Shown()
+
+
 def human(value: float, unit: Unit, figures: int = 3, *, bits: bool = False) -> str:
     """Format a figure for people: "1.24 GB/s", "13.2 ms", "20,000", "98.4 %", with so many significant digits.
 
     Zeros at the end are left out of more than three digits. With `bits` a rate of bytes is given in bits: "941.5 Mbit/s".
+    The user may have other prefixes (`SHOWN`).
     """
     if not math.isfinite(value):
         return str(value)
@@ -162,10 +183,23 @@ def human(value: float, unit: Unit, figures: int = 3, *, bits: bool = False) -> 
     trimmed = figures > 3
     if unit in (Unit.NONE, Unit.COUNT, Unit.PER_S):
         return digits(value, figures, trimmed=trimmed) + ("/s" if unit is Unit.PER_S else "")
-    kind = "bit" if bits else ""
-    scales = [(name, float(size)) for name, size in UNITS[unit].items() if (kind in name if bits else "i" not in name)]
+    scales = _scales(unit, Prefixes.BITS if bits else SHOWN.prefixes)
     name, size = max((scale for scale in scales if scale[1] <= abs(value)), key=lambda scale: scale[1], default=scales[0])
     return f"{digits(value / size, figures, trimmed=trimmed)} {'µs' if name == 'us' else name}"
+
+
+@cache
+def _scales(unit: Unit, prefixes: Prefixes) -> tuple[tuple[str, float], ...]:
+    """The units that a figure may be printed in, and their sizes."""
+
+    def fits(name: str) -> bool:
+        if unit is Unit.BYTES_PER_S and prefixes is Prefixes.BITS:
+            return "bit" in name
+        if unit in (Unit.BYTES, Unit.BYTES_PER_S) and prefixes is Prefixes.BINARY:
+            return "bit" not in name and ("i" in name or name[0] == "B")
+        return "i" not in name
+
+    return tuple((name, float(size)) for name, size in UNITS[unit].items() if fits(name))
 
 
 def digits(value: float, figures: int = 3, *, trimmed: bool = False, padded: bool = False) -> str:

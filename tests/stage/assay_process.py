@@ -38,7 +38,7 @@ class Bench:
     """What the command is called through: as another user."""
 
     def environment(self, **more):
-        return {**os.environ, MARK: self.mark, "HOME": str(self.home), "LC_ALL": "C.UTF-8", **more}
+        return {**os.environ, MARK: self.mark, "HOME": str(self.home), "XDG_CONFIG_HOME": "", "LC_ALL": "C.UTF-8", **more}
 
     def run(self, *words, timeout=1800, cwd=None, env=None, **more):
         """Call `assay` and wait: in a fork of a warm process, where that tells no difference."""

@@ -51,16 +51,21 @@ def main() -> None:
     raise end
 
 
-def called(app: Callable[[list[str]], object], words: list[str]) -> SystemExit:
-    """Call a verb; return how it ends. Help and the version are printed by the library, which does not see to its output."""
+def called(app: Callable[..., object], words: list[str]) -> SystemExit:
+    """Call a verb with the user's defaults; return how it ends.
+
+    Help and the version are printed by the library, which does not see to its output.
+    """
+    from assay.cli.preferences import applied
     from assay.errors import AssayError
     from assay.terminal.output import say, standard_output
 
     end = SystemExit(0)
     try:
         with standard_output():
+            usual = applied().options
             try:
-                app(words)
+                app(words, default_map=dict.fromkeys(words[:1], usual))
             except SystemExit as found:
                 end = found
     except AssayError as error:

@@ -38,7 +38,7 @@ Options:
   --unit UNIT             The unit of that figure: MB/s, MiB/s, Gbit/s, IOPS, ms ...
   --direction WHICH       read, write, send, receive or request, for --reported. Default: the direction with more observed bytes.
   --observe NAME,...      Add observers (assay catalogue): tracepoints attributes flushes and pages to processes. Adds their cost.
-  --server PART=VALUE,... The local server of which the command is a client: pid_file=FILE or cgroup=GROUP, and its data=DIR,
+  --server PART=VALUE,...  The local server of which the command is a client: pid_file=FILE or cgroup=GROUP, and its data=DIR,
                           address=IP. Its page cache, CPUs and network are audited too.
   --json=FILE             Write JSON to FILE (docs/stat-json.md).
   --save[=LAB]            Keep the run in a notebook: as a repeat of its command, or as another variant.
@@ -95,8 +95,8 @@ class Request:
     help: bool = False
 
 
-def read(words: Sequence[str]) -> Request:
-    """Parse the words of a call. Raises InputErrors with every mistake."""
+def read(words: Sequence[str], usual: Mapping[str, str] | None = None) -> Request:
+    """Parse the words of a call; `usual` are the user's defaults of options. Raises InputErrors with every mistake."""
     typed = split(words)
     if "help" in typed.options:
         return Request(argv=(), help=True)
@@ -110,7 +110,7 @@ def read(words: Sequence[str]) -> Request:
         observe=observers(typed),
         server=server(typed),
         json_to=json_file(typed),
-        lab=lab(typed),
+        lab=lab(typed, (usual or {}).get(LAB, LAB)),
         repeat=commands.repeats(typed),
         warmup=commands.warmups(typed),
         commands=commands.commands(typed),
@@ -232,13 +232,13 @@ def json_file(typed: StatWords) -> str | None:
     return path
 
 
-def lab(typed: StatWords) -> Path | None:
+def lab(typed: StatWords, usual: str) -> Path | None:
     """Return the notebook in which to keep the runs: the named one, else the notebook of every other verb."""
     if "save" not in typed.options:
         if "lab" in typed.options:
             typed.wrong("--lab without --save", "both, or neither")
         return None
-    found = Path(typed.options["save"] or typed.options.get("lab") or os.environ.get("ASSAY_LAB") or LAB).absolute()
+    found = Path(typed.options["save"] or typed.options.get("lab") or os.environ.get("ASSAY_LAB") or usual).absolute()
     if found.exists() and not found.is_dir():
         typed.wrong(f"--save={found}, which is no directory", "a directory, or a free name")
     elif not found.parent.is_dir():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from assay.cli.preferences import applied
 from assay.cli.stat import options
 from assay.cli.stat.execution import keep, once, status
 from assay.cli.stat.options import Request
@@ -22,7 +23,7 @@ FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 def stat(words: Sequence[str]) -> int:
     """Do what the words say; return the exit status. Print every known error as a sentence."""
     try:
-        request = options.read(words)
+        request = options.read(words, applied().options)
         return helped() if request.help else conducted(request)
     except MissingError as error:
         return complain(error, NOT_FOUND)
