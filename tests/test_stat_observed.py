@@ -73,7 +73,7 @@ def test_a_server_that_is_named_is_judged_by_what_its_own_storage_was_asked(serv
     honest = fetched(served, *NAMED)
     warm(served / "data")
     lie = fetched(served, *NAMED)
-    assert finding(honest, "T02")["state"] == "pass"
+    assert finding(honest, "T02")["state"] == "pass", finding(honest, "T02")
     assert set(failed(honest)) <= {"L03"}  # the loopback may be said to be the limit
     assert finding(lie, "T02")["state"] == "fail"
     assert lie["verdict"] == "INVALID"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.hosts.local import Local
 from assay.watch.reports import presumed
 from stage.assay_process import Bench, wait_until
 
@@ -90,10 +91,17 @@ def filled(path, size=SIZE):
 
 
 def cold(path):
-    descriptor = os.open(path, os.O_RDONLY)
-    os.fsync(descriptor)
-    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    os.close(descriptor)
+    """Give the pages of a file back; some stay for a moment where another CPU has them in hand."""
+
+    def given_back():
+        descriptor = os.open(path, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(descriptor)
+        (found,) = Local().syscalls.cachestats([str(path)])
+        return found.cached == 0
+
+    wait_until(given_back)
 
 
 def warm(path):

@@ -39,6 +39,7 @@ from assay.records import (
     VerdictState,
     worst,
 )
+from assay.rulekit.preparations import sample
 from assay.statistics.intervals import Mean, arithmetic_mean, geometric_mean, median_interval
 from assay.statistics.partial_identification import identified
 from assay.units import Unit
@@ -225,21 +226,23 @@ def combinations(experiment: Experiment, plan: Plan) -> list[Levels]:
 def cell(measure: Measure, levels: Levels, runs: Sequence[Judged], load: Load, factor: float = math.inf) -> Cell:
     """The cell of one measure at one combination of levels."""
     counted = count(runs, measure, load)
-    values = list(counted.values.values())
+    by_id = {judged.id: judged for judged in runs}
+    values = sample(counted.values, by_id)
     verdicts = {judged.id: verdict for judged in runs if (verdict := judged.verdicts.get(measure.name)) is not None}
     found = estimate(measure, values)
     bounds = known_bounds(counted.values, verdicts)
     if found is not None and bounds is not None and any_bounded(counted.values, verdicts):
-        found = replace(found, range=range_of(measure, list(bounds.values()), averaging(measure, values)))
+        sides = (sample({run: ends[side] for run, ends in bounds.items()}, by_id) for side in (0, 1))
+        found = replace(found, range=range_of(measure, [*zip(*sides, strict=True)], averaging(measure, values)))
     made = Cell(
         measure=measure.name,
         levels=levels,
         estimate=found,
         values=counted.values,
         excluded=counted.excluded,
-        low=min(values, default=None),
-        high=max(values, default=None),
-        unfiltered=estimate(measure, [*values, *counted.left_out.values()]) if counted.left_out else None,
+        low=min(counted.values.values(), default=None),
+        high=max(counted.values.values(), default=None),
+        unfiltered=estimate(measure, sample({**counted.values, **counted.left_out}, by_id)) if counted.left_out else None,
     )
     return replace(made, verdict=judged_state(made, verdicts, factor))
 

@@ -40,6 +40,7 @@ from assay.records import (
     Summary,
 )
 from assay.rulekit.chronology import in_order
+from assay.rulekit.preparations import means, preparation
 from assay.statistics.contrast import (
     Contrast,
     fieller,
@@ -173,8 +174,11 @@ def without(cell: Cell, noisy: Mapping[str, Exclusion]) -> Cell:
 
 def tested(arms: ArmPair, matters_share: float) -> Tested:
     """One comparison with the values by block on which it stands."""
+    first, second = (by_block(cell.values, arms.runs) for cell in (arms.baseline, arms.candidate))
+    is_duet = any(arms.runs[run].run.trial.preparation is not None for run, _ in first.values())
     baseline, candidate = (
-        {key: value for key, (_, value) in by_block(cell.values, arms.runs).items()} for cell in (arms.baseline, arms.candidate)
+        of_preparations([key for key in one if key in other or not is_duet], one, arms)
+        for one, other in ((first, second), (second, first))
     )
     found = replace(compare(arms, matters_share), unfiltered=unfiltered(arms, matters_share))
     return Tested(
@@ -274,14 +278,19 @@ def paired(arms: ArmPair) -> Contrasts:
         for key, (run, _) in one.items()
         if key not in other
     }
-    values = [first[key][1] for key in both], [second[key][1] for key in both]
-    found = (paired_ratio(*values),) if both else ()
-    return Contrasts(contrasts=found, values=(values,), paired=True, excluded=lonely)
+    baseline, candidate = (list(of_preparations(both, one, arms).values()) for one in (first, second))
+    found = (paired_ratio(baseline, candidate),) if both else ()
+    return Contrasts(contrasts=found, values=((baseline, candidate),), paired=True, excluded=lonely)
 
 
 def by_block(values: Mapping[str, float], runs: Mapping[str, Judged]) -> dict[Key, tuple[str, float]]:
     """Sitting and block -> run and value."""
     return {(runs[run].run.trial.sitting, runs[run].run.trial.block): (run, value) for run, value in values.items()}
+
+
+def of_preparations(blocks: Sequence[Key], one: Mapping[Key, tuple[str, float]], arms: ArmPair) -> dict[Key, float]:
+    """Block -> value, of one arm; in a duet sitting and preparation -> the mean of its slices."""
+    return means((preparation(arms.runs[one[key][0]].run.trial, key), one[key][1]) for key in blocks)
 
 
 def apart(arms: ArmPair) -> Contrasts:

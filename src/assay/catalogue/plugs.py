@@ -64,6 +64,8 @@ class Setting:
     """Bytes that the workloads will write to it (the sum of Workload.space); `check` compares it with what is free."""
     beneath: Place | None = None
     """The prepared target that it stands on (knob `on`); None where it stands on none, and in `check` before a trial."""
+    beside: int = 0
+    """Which of the two it is that a duet prepares at once, 0 or 1: each has a state of its own."""
     own_entries: Mapping[str, int] = field(default_factory=dict)
     """Entries with which a directory of ours is filled besides its population (Workload.own_entries)."""
 
@@ -130,6 +132,8 @@ class Target:
     """How many requests its client makes for an operation on a file where sshfs makes one."""
     seconds: Callable[[Mapping[str, Value]], tuple[float, float]] = lambda knobs: (0.0, 0.0)
     """A guess for plans: how long `install` takes, and how long `prepare` and `teardown` of each trial take together."""
+    side_by_side: bool = False
+    """Whether two of it can be prepared at once, each with a state of its own: then a duet may take turns on them."""
     read_only: bool = False
     """Whether it belongs to others and is only read: workloads that write are refused."""
     mounts: Mounts = Mounts.NONE
@@ -187,6 +191,8 @@ class Workload:
     """How many clients it has, each with a mount of its own of one server, on one host; 0: any number, wherever they work."""
     lacks: Callable[[Mapping[str, Value]], Mapping[str, str]] = lambda knobs: {}
     """Figures that it can never give with these knobs -> why not."""
+    again: Callable[[Mapping[str, Value]], str | None] = lambda knobs: "it changes what the next slice would begin with"
+    """Why its measured phases cannot run again and again on one preparation, whose unmeasured phases ran once; None if so."""
     only_reads: Callable[[Mapping[str, Value]], bool] = lambda knobs: False
     """Whether with these knobs nothing on the target is written, made, renamed or removed, a layout included."""
     inputs: Callable[[Mapping[str, Value]], Mapping[str, str]] = lambda knobs: {}

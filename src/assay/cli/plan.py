@@ -107,9 +107,14 @@ def _of_cpus(factor: Factor) -> bool:
     return factor.path.endswith((".cpus", ".server_cpus")) and len(factor.levels) > 1
 
 
+ADDED = ("preparation", None)
+"""Left out of the digest of a schedule: older schedules keep theirs."""
+
+
 def schedule_digest(schedule: Plan) -> str:
     """SHA-256 of the canonical JSON of all trials: the same file and seed give the same order."""
-    canonical = json.dumps(to_plain(schedule.trials), sort_keys=True, separators=(",", ":"))
+    trials = [{name: value for name, value in one.items() if (name, value) != ADDED} for one in to_plain(schedule.trials)]
+    canonical = json.dumps(trials, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
@@ -162,6 +167,8 @@ def _arithmetic(experiment: Experiment, outlook: Outlook) -> str:
         how = f" at most, until ±{human(experiment.repeats.half_width_share, Unit.SHARE)}"
     elif experiment.budget_ns is not None:
         how = f" in {_duration(experiment.budget_ns)}"
+    if experiment.slices is not None:
+        return " x ".join([*levels, f"{outlook.blocks // experiment.slices:,} preparations", f"{experiment.slices:,} slices"])
     return " x ".join([*levels, f"{outlook.blocks:,} blocks{how}"])
 
 
@@ -195,8 +202,11 @@ def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
         Row(cells=(f"    {name}", _least(effect.detectable_share), _least(effect.provable_share), *_needed(outlook, effect)))
         for name, effect in zip(names, outlook.effects, strict=True)
     ]
-    needed = (f"blocks to detect {matters}",) if outlook.compare is not None else ()
-    header = ("  trial-to-trial variation", "minimum detectable effect", "minimum provable effect", *needed)
+    unit, between = (
+        ("blocks", "trial-to-trial variation") if experiment.slices is None else ("preparations", "between preparations")
+    )
+    needed = (f"{unit} to detect {matters}",) if outlook.compare is not None else ()
+    header = (f"  {between}", "minimum detectable effect", "minimum provable effect", *needed)
     return [first, table(header, rows, range(1, len(header)))]
 
 

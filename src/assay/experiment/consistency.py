@@ -196,10 +196,11 @@ class Designed:
 
 def fits(document: Document, shape: FileShape, factors: Sequence[Factor]) -> Designed:
     """Note everything that speaks against the design."""
-    if shape.design is None:
+    if shape.design in (None, DesignKind.DUET):
         if shape.resolution is not None:
             document.wrong(("resolution",), f"resolution = {shape.resolution} without a design", 'design = "fractional" with it')
         return Designed()
+    assert shape.design is not None
     several = design.varying(factors)
     found = [*against(shape, shape.design, factors), *too_few_or_many(shape, shape.design, several)]
     for at, seen, wanted, point in found:

@@ -26,7 +26,7 @@ def digest(experiment: Experiment) -> str:
     """
     values = plain.to_plain(replace(experiment, digest=""))
     assert isinstance(values, dict)
-    for added in ("implied", "design", "resolution", "observe", "paths", "soak", "bound_factor", "machine"):
+    for added in ("implied", "design", "resolution", "observe", "paths", "soak", "bound_factor", "machine", "slices"):
         if not values[added]:
             del values[added]
     if experiment.pairs is Pairs.BASELINE:

@@ -105,7 +105,7 @@ def outlook(experiment: Experiment, plan: Plan, history: History | None = None) 
         compare=experiment.compare,
         contrasts=_contrasts(experiment),
         design=_design(experiment),
-        effects=_effects(experiment, blocks, known),
+        effects=_effects(experiment, blocks // (experiment.slices or 1), known),
         family_size=_family_size(experiment),
         secondary_size=_secondary_size(experiment),
         by_dunnett=_by_dunnett(experiment),
@@ -136,12 +136,24 @@ def _block_ns(experiment: Experiment, history: History) -> int:
     every = combinations(experiment)
     if history.trial_ns is not None:
         return history.trial_ns * len(every)
-    repeated = REPEATED if experiment.soak is None else 1.0  # no piece of a soak is done again
-    return int(1e9 * repeated * (history.times or 1) * sum(trial_s(experiment, levels) for levels in every))
+    is_once = experiment.soak is not None or experiment.slices is not None  # no piece, no slice is done again
+    guess_s = sum(trial_s(experiment, levels) for levels in every)
+    return int(1e9 * (1.0 if is_once else REPEATED) * (history.times or 1) * guess_s)
 
 
 def trial_s(experiment: Experiment, levels: Mapping[str, Value]) -> float:
-    """Guess how long an undisturbed trial takes: targets, mounts, the work of its workloads, what is around each phase."""
+    """Guess how long an undisturbed trial takes; of a duet a slice with its share of the preparation."""
+    whole = _whole_s(experiment, levels)
+    if experiment.slices is None:
+        return whole
+    lengths = [changed(workload, levels).get("duration") for workload in experiment.workloads]
+    measured = [PHASE_S + length / 1e9 for length in lengths if isinstance(length, int)]
+    slice_s = TRIAL_S + sum(measured) if measured else whole
+    return min(whole, slice_s + max(0.0, whole - slice_s) / experiment.slices)
+
+
+def _whole_s(experiment: Experiment, levels: Mapping[str, Value]) -> float:
+    """Guess a trial with all of it: targets, mounts, the work of its workloads, what is around each phase."""
     first = experiment.first_target
     wanted = levels.get("target", first.name if first else None)
     layers = layers_of(experiment, next((one for one in experiment.targets if one.name == wanted), None), levels)

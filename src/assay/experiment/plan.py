@@ -69,6 +69,7 @@ def plan(experiment: Experiment, *, history: History | None = None) -> Plan:
     per_block = len(combinations(experiment))
     visits = len(sittings(experiment))
     drawn = experiment.repeats if isinstance(experiment.repeats, int) else _open_ended(experiment, per_block * visits)
+    drawn *= experiment.slices or 1
     schedule = tuple(trials(experiment, drawn))
     return Plan(
         experiment=experiment.digest,
@@ -233,4 +234,5 @@ def trials(experiment: Experiment, blocks: int) -> Iterator[Trial]:
                     sitting=sitting,
                     position=place,
                     seed=trial_seed(experiment.seed, block),
+                    preparation=block // experiment.slices if experiment.slices else None,
                 )

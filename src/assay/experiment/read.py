@@ -13,7 +13,7 @@ from pathlib import Path
 
 from assay import catalogue
 from assay.errors import InputErrors, UsageError
-from assay.experiment import consistency, figures, parts, servers, top_level, watched
+from assay.experiment import consistency, duet, figures, parts, servers, top_level, watched
 from assay.experiment import factors as varying
 from assay.experiment import paths as ways
 from assay.experiment import soak as soaks
@@ -232,6 +232,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         pairs=pairs,
         design=designed.kind,
         resolution=shape.resolution,
+        slices=duet.slices(document, shape, scene, factors),
         matters_share=top_level.matters(document, shape.matters),
         bound_factor=shape.bound_factor,
         repeats=repeats,

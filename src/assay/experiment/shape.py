@@ -119,6 +119,7 @@ class FileShape(_Shape):
     pairs: Pairs = Pairs.BASELINE
     design: DesignKind | None = None
     resolution: StrictInt | None = Field(default=None, ge=3, le=5)
+    slices: StrictInt | None = Field(default=None, ge=2, le=1000)
     repeats: Any = None
     budget: StrictStr | None = None
     matters: StrictStr = "5 %"

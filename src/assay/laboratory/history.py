@@ -18,6 +18,7 @@ from assay.experiment import outlook
 from assay.experiment.plan import History, Standing
 from assay.notebook import read as notebook
 from assay.records import Cell, Change, Comparison, Experiment, Judged, Outcome, Precision, Results, Run, Value
+from assay.rulekit.preparations import sample
 
 SECOND_NS = 1_000_000_000
 MOST_OTHERS = 5
@@ -39,7 +40,7 @@ def history(lab: Path, experiment: Experiment) -> History | None:
         if results is not None:
             took = trial_ns([judged.run for judged in results.runs])
             if took is not None:
-                return History(trial_ns=took, cv=spreads(results.cells))
+                return History(trial_ns=took, cv=spreads(results.cells, {judged.id: judged for judged in results.runs}))
     times = [ratio for folder in folders if (ratio := against_guess(folder, experiment)) is not None]
     return History(times=median(times[:MOST_OTHERS])) if times else None
 
@@ -108,14 +109,14 @@ def seconds(utc: str) -> float:
     return datetime.fromisoformat(utc).timestamp()
 
 
-def spreads(cells: Iterable[Cell]) -> Mapping[str, float]:
+def spreads(cells: Iterable[Cell], runs: Mapping[str, Judged]) -> Mapping[str, float]:
     """Measure -> coefficient of variation within a cell (share), pooled over its cells by their degrees of freedom.
 
     A measure of which no cell has two values above 0, or whose values are all the same, is left out: nothing is known of it.
     """
     squares: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for cell in cells:
-        values = list(cell.values.values())
+        values = sample(cell.values, runs)
         if len(values) > 1 and min(values) > 0:
             squares[cell.measure].append((len(values) - 1, variance(values) / mean(values) ** 2))
     pooled = {

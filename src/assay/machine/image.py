@@ -151,7 +151,10 @@ def _refuse_attached(host: Host, image: str) -> None:
     """Refuse an image that stays attached: two devices on one image would overwrite each other."""
     for name in host.list("/sys/block"):
         if name.startswith("loop") and backing_file(host, name) == image:
-            is_leaving = host.read(f"/sys/block/{name}/loop/autoclear").strip() == "1"  # as soon as nobody uses it
+            try:
+                is_leaving = host.read(f"/sys/block/{name}/loop/autoclear").strip() == "1"  # as soon as nobody uses it
+            except OSError:  # it has just left
+                continue
             is_free = partial(_is_detached, host, name, image)
             busy = namespaces.release(host, f"/dev/{name}", is_free, PATIENCE_S if is_leaving else 0.0)
             if busy is not None:

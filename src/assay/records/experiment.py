@@ -248,6 +248,8 @@ class DesignKind(StrEnum):
     """A regular 2^(k-p) fraction."""
     SCREENING = "screening"
     """A design of Plackett and Burman."""
+    DUET = "duet"
+    """No design of several factors: two levels of one take turns (experiment/duet.py); `Experiment.slices` has it."""
 
 
 class Pairs(StrEnum):
@@ -304,6 +306,8 @@ class Experiment:
     """None: every combination, and no effects are estimated."""
     resolution: int | None = None
     """The least resolution of a fraction that is asked for; None where the file says nothing."""
+    slices: int | None = None
+    """How often each of two levels has its turn in one preparation, of a duet; None: each trial prepares its own target."""
     matters_share: float = 0.05
     bound_factor: float | None = None
     """How far apart the bounds of a BOUNDED figure are at most; None: as limits.toml has it."""

@@ -20,6 +20,8 @@ class Trial:
     sitting: int
     position: int
     seed: int
+    preparation: int | None = None
+    """Of a duet: trials of the same number and levels use one preparation of their target, slice after slice."""
 
 
 UNREACHED = "hosts"

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from assay.catalogue import ComparisonCase
 from assay.frozen import dataclass
 from assay.records import Bound, Change, Conclusion, Method, Run, Trial, Value
+from assay.rulekit import preparations
+from assay.rulekit.preparations import preparation
 from assay.statistics.contrast import Contrast, four_way, interval, paired_ratio, welch_ratio
 
 Values = Mapping[int, float]
@@ -83,13 +85,18 @@ def arm(case: ComparisonCase, level: Value, of: Values) -> dict[int, float]:
 
 
 def by_block(case: ComparisonCase, of: Values) -> dict[Key, tuple[float, float]]:
-    """Sitting and block -> values of baseline and candidate, where both have one, in the order of the schedule."""
+    """Sitting and block -> values of baseline and candidate, where both have one, in the order of the schedule.
+
+    In a duet sitting and preparation -> the means of its slices.
+    """
     known, one = trials(case), case.comparison
     first, second = (
-        {(known[number].sitting, known[number].block): value for number, value in arm(case, level, of).items()}
+        {(known[number].sitting, known[number].block): (number, value) for number, value in arm(case, level, of).items()}
         for level in (one.baseline, one.candidate)
     )
-    return {key: (first[key], second[key]) for key in first if key in second}
+    both = [key for key in first if key in second]
+    means = [preparations.means((preparation(known[arm[key][0]], key), arm[key][1]) for key in both) for arm in (first, second)]
+    return {key: (value, means[1][key]) for key, value in means[0].items()}
 
 
 def answer(case: ComparisonCase, of: Values) -> PairedRatio | None:

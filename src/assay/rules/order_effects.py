@@ -3,6 +3,7 @@
 The rule reads the start of each run, the stored schedule, and the residuals: each value less the mean of its arm, on logarithms.
 - Arm and time correlate above `separation`: invalid.
 - A trend of the residuals at p below `p` that rises by more than `rise_of_matters` of the smallest relevant effect: qualified.
+  In a duet it is a note: the slices of a pair are seconds apart.
 - The factor is changed by hand, or two notebooks are compared: qualified, with the interval as bound.
   Sittings in another order than planned are named.
 - The wall clock was set by `step_s` between two runs of one boot: a note. The order then is that of the time since boot.
@@ -86,12 +87,17 @@ def judged(case: ComparisonCase, drift: Trend | None, step_s: float) -> Finding:
         case,
         State.FAIL if drifted or stepped else State.PASS,
         statement,
-        severity=Severity.QUALIFIES if drifted else Severity.NOTES if stepped else RULE.severity,
+        severity=severity_of(case) if drifted else Severity.NOTES if stepped else RULE.severity,
         observed={"drift_p": drift.p_value if drift else None, "drift_share": rise, "clock_step_s": step_s},
         threshold={"p": p, "drift_share": least},
-        bound=contrasts.interval_of(case.comparison) if drifted else None,
+        bound=contrasts.interval_of(case.comparison) if drifted and case.experiment.slices is None else None,
         relabel="measured while the wall clock was set" if stepped and not drifted else None,
     )
+
+
+def severity_of(case: ComparisonCase) -> Severity:
+    """How much a drift counts: the two slices of a pair are seconds apart, and meet it alike."""
+    return Severity.QUALIFIES if case.experiment.slices is None else Severity.NOTES
 
 
 def in_sittings(case: ComparisonCase, points: Sequence[RunPoint]) -> Finding:

@@ -108,4 +108,5 @@ TARGET = Target(
     facts=facts,
     teardown=teardown,
     remove=remove,
+    side_by_side=True,
 )

@@ -72,4 +72,5 @@ TARGET = Target(
     facts=facts,
     teardown=lambda host, setting, place: None,  # nothing was created
     read_only=True,
+    side_by_side=True,
 )

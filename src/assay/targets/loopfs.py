@@ -149,7 +149,8 @@ def _base(setting: Setting) -> str:
 
 def _identity(setting: Setting) -> str:
     """Return an identity for all trials of this target in this experiment; the scratch directory makes it unique."""
-    return hashlib.sha256(f"{setting.scratch}\0{setting.name}".encode()).hexdigest()[:16]
+    words = (setting.scratch, setting.name, *("beside",) * setting.beside)
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
 
 
 def _image(setting: Setting) -> str:
@@ -187,6 +188,7 @@ TARGET = Target(
     teardown=teardown,
     mounts=Mounts.LAB,
     remove=remove,
+    side_by_side=True,
     events={Action.FILL: filling.EVENT},
     seconds=seconds,
     limits=lambda knobs: tuple(f"{name.replace('_', ' ')} {rate}" for name, rate in cgroups.rates_of(knobs).items()),

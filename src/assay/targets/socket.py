@@ -79,4 +79,5 @@ TARGET = Target(
     drop_caches=lambda host, place: None,  # no storage
     facts=facts,
     teardown=lambda host, setting, place: None,  # nothing was created
+    side_by_side=True,
 )

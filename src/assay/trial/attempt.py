@@ -57,30 +57,54 @@ class Attempt:
     tell: Tell
 
 
-def live(attempt: Attempt) -> None:
-    """Everything from the check to the teardown. What it learns is in the log, also where it raises."""
+@dataclass(kw_only=True)
+class HeldTarget:
+    """A prepared target that goes on from one trial of a duet to the next one, and what was done to it once and for all."""
+
+    attempt: Attempt
+    """The last one that used it."""
+    site: Site
+    made: set[str]
+    """Names of phases that are not measured, as WORKLOAD.PHASE."""
+
+    def release(self) -> None:
+        """Undo what was prepared; what cannot be undone is told in the log of the attempt."""
+        _tear_down(self.attempt, self.site)
+
+
+def live(attempt: Attempt, held: HeldTarget | None = None, *, hold: bool = False) -> HeldTarget | None:
+    """Everything from the check to the teardown. What it learns is in the log, also where it raises.
+
+    `held` is the target as an earlier trial has left it. With `hold` the target of a trial that has finished is handed back in
+    place of being torn down.
+    """
     loads = loads_of(attempt)
-    site = None
+    site, made = (held.site, held.made) if held is not None else (None, set[str]())
     far = attempt.stations[target_of(attempt.experiment, attempt.trial.levels).host]
     taking_part = (far, *(one for load in loads for one in load.stations))
     settings = machine_settings.of_trial(attempt.experiment, attempt.trial.levels, taking_part)
     try:
         with attempt.interrupts.shielded():
             settings.set()
-            site = _prepare(attempt, loads)
+            site = _prepare(attempt, loads) if site is None else site
         settings.refuse_elsewhere(site.place)
         attempt.log.facts += settings.facts()
         attempt.log.places.append(site.place)
-        attach(site, loads)
-        attempt.log.places[-1] = site.place
-        _group(attempt, site, loads)
+        if held is None:
+            attach(site, loads)
+            attempt.log.places[-1] = site.place
+            _group(attempt, site, loads)
         _facts(attempt, site, loads, When.BEFORE)
         for load in loads:
             if attempt.log.outcome is Outcome.FINISHED:
-                _run(attempt, site, load)
+                _run(attempt, site, load, made)
         settings.refuse_changed()
         if not any(one.host.lost() for load in loads for one in site.fleet(load, attempt.stations).stations):
             _facts(attempt, site, loads, When.AFTER)
+        if hold and attempt.log.outcome is Outcome.FINISHED:
+            kept, site = HeldTarget(attempt=attempt, site=site, made=made), None
+            return kept
+        return None
     finally:
         with attempt.interrupts.uninterrupted():
             if site is not None:
@@ -102,7 +126,19 @@ def _setting(
         paths=paths_of(attempt.experiment, attempt.trial.levels),
         needs_bytes=sum(load.workload.space(load.spec.knobs) for load in loads),
         beneath=below.offered if below else None,
+        beside=_beside(attempt),
         own_entries=_own_entries(loads),
+    )
+
+
+def _beside(attempt: Attempt) -> int:
+    """Which of the two levels of a duet the trial has; 0 of any other."""
+    if attempt.experiment.slices is None:
+        return 0
+    return next(
+        one.levels.index(attempt.trial.levels[one.path])
+        for one in attempt.experiment.factors
+        if one.path == attempt.experiment.compare
     )
 
 
@@ -310,8 +346,11 @@ def _programs(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...]) -
             yield Fact(host=load.stations[0].name, when=When.BEFORE, key=key, value=value, fact_class=matters)
 
 
-def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
-    """One workload with clients of its own, phase after phase until one does not end as it should."""
+def _run(attempt: Attempt, site: Site, load: PlacedWorkload, made: set[str]) -> None:
+    """One workload with clients of its own, phase after phase until one does not end as it should.
+
+    Phases that are not measured are left out where they are among those `made`, and are added there.
+    """
     fleet, endpoints = site.fleet(load, attempt.stations), site.endpoints(load)
     crew, memory = Crew(free=partial(_free, site, load)), memory_files.path(load)
     order = Order(
@@ -322,7 +361,8 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
         token=secrets.token_hex(TOKEN_BYTES),
         memory=memory,
     )
-    plans = load.workload.phases(order)
+    every = load.workload.phases(order)
+    plans = [plan for plan in every if plan.measured or f"{order.workload}.{plan.name}" not in made]
     try:
         memory_files.make(load, memory)
         with attempt.interrupts.shielded():
@@ -341,6 +381,7 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
         )
         with dialogue.kept():
             _perform_all(attempt, site, load, bench, plans)
+            made |= {f"{order.workload}.{plan.name}" for plan in every if not plan.measured}
     finally:
         with attempt.interrupts.uninterrupted():
             crew.close()

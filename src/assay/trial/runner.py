@@ -6,7 +6,7 @@ the trial after its teardown; the run then says `interrupted`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from assay import catalogue, sampler
@@ -14,7 +14,7 @@ from assay.catalogue import Host, Observer, Setting, Undo
 from assay.errors import Obstacle, ObstacleErrors, TrialError
 from assay.records import Experiment, Fact, FactClass, Observations, Run, TargetSpec, Trial, Value, When
 from assay.trial import obstacles
-from assay.trial.attempt import Attempt, OnProgress, live
+from assay.trial.attempt import Attempt, HeldTarget, OnProgress, live
 from assay.trial.fleet import Station, each
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log
@@ -37,6 +37,8 @@ class TrialRunner:
     far: Mapping[str, Station] = field(default_factory=dict)
     """The other hosts of the experiment, by name."""
     _installed: list[TargetSpec] = field(default_factory=list)
+    _held: dict[tuple[int | None, str], HeldTarget] = field(default_factory=dict)
+    """Preparation and levels of a duet -> the target that its next slice uses."""
 
     def install(self) -> None:
         """Set up every target that a trial may ask for. Raises ObstacleErrors with all of them before anything is set up."""
@@ -44,7 +46,8 @@ class TrialRunner:
             raise ObstacleErrors(found)
         for spec in self.experiment.used_targets():
             self._installed.append(spec)  # first, so that what was begun and failed is removed too
-            catalogue.find("targets", spec.kind).install(self._station(spec.host).host, self._setting(spec))
+            for one in self._beside(spec):
+                catalogue.find("targets", spec.kind).install(self._station(spec.host).host, one)
 
     def _station(self, name: str) -> Station:
         """A host of the experiment with what the lab has there."""
@@ -88,22 +91,44 @@ class TrialRunner:
         with Interrupts() as interrupts:
             try:
                 tell({"event": "started"})
-                live(
-                    Attempt(
-                        experiment=self.experiment,
-                        trial=trial,
-                        stations=self._present(log),
-                        interrupts=interrupts,
-                        log=log,
-                        tell=tell,
-                    )
+                given = Attempt(
+                    experiment=self.experiment,
+                    trial=trial,
+                    stations=self._present(log),
+                    interrupts=interrupts,
+                    log=log,
+                    tell=tell,
                 )
+                self._live(given)
             except KeyboardInterrupt:
                 log.interrupt()
             except Exception as error:  # whatever a plug raises: the schedule goes on, the reason is kept
                 log.fail(error)
         tell({"event": "finished", "outcome": str(log.outcome)})
         return log.run(), log.observations()
+
+    def _live(self, attempt: Attempt) -> None:
+        """Run the trial on a target of its own, or in a duet on that of its preparation, which the last slice tears down."""
+        trial, slices = attempt.trial, self.experiment.slices
+        if slices is None:
+            live(attempt)
+            return
+        attempt.log.errors += self._release([key for key in self._held if key[0] != trial.preparation])
+        key = trial.preparation, repr(sorted(trial.levels.items()))
+        is_last = trial.block % slices == slices - 1
+        held = live(attempt, self._held.pop(key, None), hold=not is_last)
+        if held is not None:
+            self._held[key] = held
+
+    def _release(self, keys: Iterable[tuple[int | None, str]]) -> list[str]:
+        """Tear down targets that are held; return what could not be undone."""
+        left: list[str] = []
+        for key in list(keys):
+            held = self._held.pop(key)
+            known = len(held.attempt.log.errors)
+            held.release()
+            left += held.attempt.log.errors[known:]
+        return left
 
     def lost(self) -> Exception | None:
         """Why a host is lost, of the first that is: no trial that needs it can run any more."""
@@ -137,12 +162,13 @@ class TrialRunner:
 
     def remove(self) -> None:
         """Undo what `install` set up, the latest first. Raises TrialError with all that could not be removed."""
-        left: list[str] = []
         with Interrupts() as interrupts, interrupts.uninterrupted():
+            left = self._release(self._held)
             while self._installed:
                 spec = self._installed.pop()
                 try:
-                    catalogue.find("targets", spec.kind).remove(self._station(spec.host).host, self._setting(spec))
+                    for one in self._beside(spec):
+                        catalogue.find("targets", spec.kind).remove(self._station(spec.host).host, one)
                 except Exception as error:  # the others must still be removed
                     left.append(f"target {spec.name} could not be removed: {error}")
         if left:
@@ -160,6 +186,10 @@ class TrialRunner:
         yield replace(plain, knobs=first)
         for name, levels in varied.items():
             yield from (replace(plain, knobs={**first, name: level}) for level in levels[1:])
+
+    def _beside(self, spec: TargetSpec) -> tuple[Setting, ...]:
+        """The setting of a target, in a duet those of the two that are prepared at once."""
+        return tuple(replace(self._setting(spec), beside=at) for at in range(1 if self.experiment.slices is None else 2))
 
     def _setting(self, spec: TargetSpec, doubtful: frozenset[str] = frozenset()) -> Setting:
         target = catalogue.find("targets", spec.kind)

@@ -168,6 +168,7 @@ WORKLOAD = Workload(
     phases=phases,
     check=check,
     engine="tree",
+    again=lambda knobs: None,
     only_reads=lambda knobs: knobs.get("tree") is not None,
     space=space,
     seconds=seconds,

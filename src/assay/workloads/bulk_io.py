@@ -80,6 +80,19 @@ def is_laid_out_first(values: Values) -> bool:
     return values["file"] is None and (bool(values["overwrite"]) or is_needed)
 
 
+def again(knobs: Mapping[str, Value]) -> str | None:
+    """Return why its phases cannot run again and again on the same files; None if they can."""
+    values = resolved(KNOBS, knobs)
+    if data.is_verified(values):
+        return "it verifies records, whose content another slice has written"
+    writes = values["file"] is None and any(OPERATIONS[name].writes for name in names(values, "operations"))
+    return (
+        "its first slice writes a new file, all others an old one (overwrite = true)"
+        if writes and not is_laid_out_first(values)
+        else None
+    )
+
+
 def phases(order: Order) -> tuple[PhasePlan, ...]:
     """Return one phase per operation, after the layout if one is needed."""
     values = resolved(KNOBS, order.knobs)
@@ -189,6 +202,7 @@ WORKLOAD = Workload(
     phases=phases,
     check=check,
     engine="bulk",
+    again=again,
     only_reads=lambda knobs: knobs.get("file") is not None,
     space=space,
     seconds=seconds,

@@ -131,6 +131,7 @@ WORKLOAD = Workload(
     phases=phases,
     check=check,
     engine="ldap",
+    again=lambda knobs: None if only_reads(knobs) else "it changes entries",
     only_reads=only_reads,
     own_entries=own_entries,
     seconds=seconds,

@@ -43,6 +43,7 @@ WORKLOAD = Workload(
     phases=phases,
     check=check,
     engine="net",
+    again=lambda knobs: None,
     servers=lambda knobs: 1,
     only_reads=lambda knobs: True,
     seconds=lambda knobs, pace: network.seconds(resolved(KNOBS, knobs), pace),

@@ -86,6 +86,7 @@ WORKLOAD = Workload(
     phases=phases,
     check=check,
     engine="null",
+    again=lambda knobs: None,
     only_reads=lambda knobs: True,
     seconds=seconds,
     nouns={"null": "empty operations"},

@@ -186,6 +186,7 @@ WORKLOAD = Workload(
     phases=phases,
     check=check,
     engine="bulk",
+    again=lambda knobs: None,
     inputs=lambda knobs: {"profile": read(str(knobs.get("profile"))).identity},
     space=space,
     seconds=seconds,
