@@ -1,5 +1,6 @@
 import json
 import os
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,7 +12,9 @@ from assay import catalogue
 from assay.cli import doctor as verb
 from assay.hosts.local import Local
 from assay.machine import ownership
-from stage.targets_host import HOST
+from stage.assay_process import COMMAND
+from stage.served_stage import needs
+from stage.targets_host import HOST, needs_root
 
 
 @pytest.fixture
@@ -87,3 +90,21 @@ def test_a_tape_drive_is_told_with_what_its_target_asks_for():
     health = verb.Health(host="local", abilities=(here,), gaps=(), orphans=(), cleaned=(), tapes=drives)
     assert "tape /dev/nst0  IET VIRTUAL-TAPE, serial beaf11" in verb.text(health)
     assert "tape" not in verb.text(replace(health, tapes=()))
+
+
+@needs_root
+@needs("unshare")
+def test_a_container_is_told_with_what_it_hides(bench):
+    """Namespaces of its own and files on layers: as the recipe in docs/howto/containers.md makes it."""
+    layers = "mkdir l u w m && mount -t tmpfs t u && mkdir u/u u/w && mount -t overlay -o lowerdir=/,upperdir=u/u,workdir=u/w o m"
+    inside = f"{layers} && mount -t proc p m/proc && mount --rbind /dev m/dev && exec chroot m {shlex.join(COMMAND)} doctor"
+    apart = ["unshare", "--pid", "--fork", "--mount", "--cgroup", "sh", "-c", inside]
+    home = {**bench.environment(), "HOME": "/nonexistent"}
+    done = subprocess.run(apart, cwd=bench.home, env=home, capture_output=True, text=True, check=False)
+    assert "whole machine" in done.stdout, done.stderr
+    (line,) = [one for one in done.stdout.splitlines() if one[4:].startswith("whole machine")]
+    assert line.startswith("no ")
+    for part in ("pid, cgroup", "overlay layers", "quotas above it", "measure a volume"):
+        assert part in line
+    here = bench.run("doctor").stdout
+    assert "whole machine" in here

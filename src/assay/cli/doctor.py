@@ -12,6 +12,7 @@ from assay.hosts.local import Local
 from assay.machine import afs_clients, cgroups, external_commands, line, nfs_clients, tape
 from assay.machine.filesystems import FILESYSTEMS
 from assay.machine.mounted import AUTO
+from assay.machine.stack import mounts
 from assay.plain import to_plain
 from assay.terminal.output import deliver
 from assay.undo.entries import Cleaned, LedgerEntry, Orphan
@@ -51,6 +52,9 @@ NETWORK_TOOLS = {
 }
 """Tools that make networks, or that evidence of them comes from -> what needs them."""
 FUSE = "/dev/fuse"
+FIRST_NAMESPACES = {"pid": 4026531836, "cgroup": 4026531835, "user": 4026531837}
+"""Kind -> inode of the machine's own namespace (PROC_PID_INIT_INO and its like, include/linux/proc_ns.h)."""
+OVERLAY = "overlay"
 
 CLEAN_FAR = "assay hosts FILE clean"
 
@@ -159,6 +163,21 @@ def _root(host: Host) -> str | None:
     return None if host.is_root() else "not root. Use sudo for mounts and limits."
 
 
+def _whole_machine(host: Host) -> str | None:
+    """Return what a container hides: which namespaces are not the machine's, and that its files are on layers."""
+    own = [name for name, first in FIRST_NAMESPACES.items() if not host.real_path(f"/proc/self/ns/{name}").endswith(f"[{first}]")]
+    try:
+        layered = any((one.point, one.filesystem) == ("/", OVERLAY) for one in mounts(host))
+    except OSError as error:
+        return f"/proc/self/mountinfo: {error.strerror}. Mount /proc."
+    if not own and not layered:
+        return None
+    signs = [f"namespaces of its own: {', '.join(own)}"] * bool(own) + ["files on overlay layers"] * layered
+    hidden = ["work of others is noise without a name"] + ["quotas above it are not seen"] * ("cgroup" in own)
+    hidden += ["layers show no device"] * layered
+    return f"a container ({'; '.join(signs)}): {', '.join(hidden)}. Run on the machine itself, or measure a volume (-v DIR)."
+
+
 def _cachestat(host: Host) -> str | None:
     if host.syscalls is None:
         return "no system calls on this host. Install Assay there."
@@ -220,6 +239,7 @@ def _memory(host: Host) -> str | None:
 
 CHECKS: tuple[tuple[str, str, Callable[[Host], str | None]], ...] = (
     ("root", "loop devices, mounts, limits", _root),
+    ("whole machine", "names of others that disturb, quotas, devices", _whole_machine),
     ("cachestat", "proof of cold caches (T01, T12, D01)", _cachestat),
     ("throttle", "knobs `limit.*` of loopfs", cgroups.throttle_obstacle),
     ("memory limit", "knob `memory`", _memory),

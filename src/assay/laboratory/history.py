@@ -109,14 +109,15 @@ def seconds(utc: str) -> float:
     return datetime.fromisoformat(utc).timestamp()
 
 
-def spreads(cells: Iterable[Cell], runs: Mapping[str, Judged]) -> Mapping[str, float]:
+def spreads(cells: Iterable[Cell], runs: Mapping[str, Judged] | None = None) -> Mapping[str, float]:
     """Measure -> coefficient of variation within a cell (share), pooled over its cells by their degrees of freedom.
 
+    With `runs` the slices of a preparation of a duet are one value.
     A measure of which no cell has two values above 0, or whose values are all the same, is left out: nothing is known of it.
     """
     squares: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for cell in cells:
-        values = sample(cell.values, runs)
+        values = list(cell.values.values()) if runs is None else sample(cell.values, runs)
         if len(values) > 1 and min(values) > 0:
             squares[cell.measure].append((len(values) - 1, variance(values) / mean(values) ** 2))
     pooled = {
