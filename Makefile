@@ -140,7 +140,9 @@ docs: ready ## all pages, those of the rules included, as a site that needs no n
 dist: .build/run.stamp $(PROGRAMS) $(BUNDLE) ## a wheel with the engine inside for any Linux of glibc 2.17 or newer, in dist/
 	rm -rf dist
 	$(SYNC) --inexact --only-group dist
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out dist --quiet
+	rm -rf assay._core.data; $(BIN)/python scripts/man_pages.py assay._core.data/data/share/man/man1
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out dist --quiet; \
+	  status=$$?; rm -rf assay._core.data; exit $$status
 	@ls -l dist
 
 tools: ## install what the tests use beside the build: file system tools, fio, servers, a browser; asks first (YES=1: does not ask)

@@ -173,7 +173,7 @@ def _whole_machine(host: Host) -> str | None:
     if not own and not layered:
         return None
     signs = [f"namespaces of its own: {', '.join(own)}"] * bool(own) + ["files on overlay layers"] * layered
-    hidden = ["work of others is noise without a name"] + ["quotas above it are not seen"] * ("cgroup" in own)
+    hidden = ["other programs disturb without a name"] + ["quotas above it are not seen"] * ("cgroup" in own)
     hidden += ["layers show no device"] * layered
     return f"a container ({'; '.join(signs)}): {', '.join(hidden)}. Run on the machine itself, or measure a volume (-v DIR)."
 
@@ -239,7 +239,7 @@ def _memory(host: Host) -> str | None:
 
 CHECKS: tuple[tuple[str, str, Callable[[Host], str | None]], ...] = (
     ("root", "loop devices, mounts, limits", _root),
-    ("whole machine", "names of others that disturb, quotas, devices", _whole_machine),
+    ("whole machine", "names of programs that disturb, quotas, devices", _whole_machine),
     ("cachestat", "proof of cold caches (T01, T12, D01)", _cachestat),
     ("throttle", "knobs `limit.*` of loopfs", cgroups.throttle_obstacle),
     ("memory limit", "knob `memory`", _memory),

@@ -87,7 +87,7 @@ def again(knobs: Mapping[str, Value]) -> str | None:
         return "it verifies records, whose content another slice has written"
     writes = values["file"] is None and any(OPERATIONS[name].writes for name in names(values, "operations"))
     return (
-        "its first slice writes a new file, all others an old one (overwrite = true)"
+        "its first slice writes a new file, each later one an old file (overwrite = true)"
         if writes and not is_laid_out_first(values)
         else None
     )
