@@ -57,6 +57,7 @@ def called(app: Callable[..., object], words: list[str]) -> SystemExit:
     Help and the version are printed by the library, which does not see to its output.
     """
     from assay.cli.preferences import applied
+    from assay.cli.small import LIBRARIES, refusal
     from assay.errors import AssayError
     from assay.terminal.output import say, standard_output
 
@@ -71,6 +72,11 @@ def called(app: Callable[..., object], words: list[str]) -> SystemExit:
     except AssayError as error:
         say(f"assay: {error}", sys.stderr)
         return SystemExit(error.exit_status)
+    except ModuleNotFoundError as error:
+        if error.name not in LIBRARIES:
+            raise
+        say(f"assay: {refusal((error.name,))}", sys.stderr)
+        return SystemExit(AssayError.exit_status)
     return end
 
 

@@ -18,6 +18,7 @@ from assay.answer.plainly import plainly
 from assay.catalogue import Mounts
 from assay.cli.job import NOTHING, JobFiles
 from assay.cli.options import NOTEBOOK
+from assay.cli.small import refuse_if_small
 from assay.cli.summary import summary
 from assay.errors import ObstacleErrors, RefusedError, UsageError, refuse
 from assay.experiment import outlook
@@ -86,6 +87,7 @@ def run(request: Request) -> int:
 
 def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: bool) -> int:
     """Conduct what is left of the schedule, conclude and show it; the exit status, which is 1 where a trial did not finish."""
+    refuse_if_small()
     schedule = planning.plan(experiment)
     refuse((*too_few_clients(experiment, schedule.trials), *without_engine(experiment)))
     clean_quietly(Local())

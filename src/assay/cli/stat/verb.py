@@ -58,6 +58,10 @@ def complain(error: Exception, status: int) -> int:
 
 def conducted(request: Request) -> int:
     """One execution, or as many as are asked for."""
+    if request.lab is not None or request.repeat > 1:
+        from assay.cli.small import refuse_if_small
+
+        refuse_if_small()
     if len(request.commands) > 1 or request.repeat > 1 or request.warmup or request.export:
         from assay.cli.stat.repeated import repeated
 
