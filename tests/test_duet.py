@@ -78,7 +78,8 @@ def test_each_level_is_prepared_once_for_all_its_slices_and_both_at_once(bench):
     }
     assert len(of_first) == len({device for _, device in of_first}) == 2, "two disks, one for each level"
     (one,) = answer["comparisons"]
-    assert one["ratio"]["n"] == 3, "an interval stands on preparations"
+    assert (one["ratio"]["n"], one["ratio"]["method"]) == (3, "paired preparations")
+    assert "(3 preparations each)" in answer["answer"]["statement"]
     assert {cell["estimate"]["n"] for cell in answer["cells"]} == {3}
     assert one["ratio"]["value"] > 2
     assert bench.traces() == []

@@ -213,7 +213,7 @@ def compare(arms: ArmPair, matters_share: float) -> Comparison:
     cell, path = arms.candidate, arms.factor.path
     outcome = contrast(arms)
     positive = [found for found in outcome.contrasts if found.n]
-    ratio, conclusion = conclude(positive, METHODS[Summary.GEOMETRIC, outcome.paired], matters_share)
+    ratio, conclusion = conclude(positive, method_of(arms, paired=outcome.paired), matters_share)
     p = max((p_value(found) for found in positive), default=None)
     if positive and arms.summary is not Summary.GEOMETRIC:
         ratio, conclusion, p = summarised(arms, outcome, matters_share)
@@ -238,6 +238,13 @@ def compare(arms: ArmPair, matters_share: float) -> Comparison:
         p_value=p,
         has_zero=bool(arms.baseline.values and cell.values) and not all_positive(arms),
     )
+
+
+def method_of(arms: ArmPair, *, paired: bool) -> Method:
+    """The method of a ratio of geometric means."""
+    if any(arms.runs[run].run.trial.preparation is not None for run in arms.candidate.values):
+        return Method.PAIRED_PREPARATIONS
+    return METHODS[Summary.GEOMETRIC, paired]
 
 
 def counted_runs(arms: ArmPair) -> tuple[list[Judged], list[Judged]]:

@@ -191,6 +191,7 @@ METHODS: Mapping[Method, str] = {
     Method.MEDIAN: "median, order-statistic interval",
     Method.BATCH_MEANS: "mean, t interval of batch means",
     Method.PAIRED_GEOMETRIC: "paired by block, t interval on logarithms",
+    Method.PAIRED_PREPARATIONS: "means of a duet's preparations in pairs, t interval on logarithms",
     Method.UNPAIRED_GEOMETRIC: "unpaired, Welch's t interval on logarithms",
     Method.PAIRED_TOTALS: "paired by block, ratio of totals, Fieller's interval",
     Method.UNPAIRED_TOTALS: "unpaired, ratio of totals, Fieller's interval",

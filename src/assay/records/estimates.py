@@ -24,6 +24,8 @@ class Method(StrEnum):
     """The mean of a time series, with the t interval of its batch means."""
     PAIRED_GEOMETRIC = "paired geometric means"
     """The ratio of two arms, pair by pair of one block, with a t interval on logarithms."""
+    PAIRED_PREPARATIONS = "paired preparations"
+    """The same of the means of a duet's preparations, pair by pair."""
     UNPAIRED_GEOMETRIC = "unpaired geometric means"
     """The same of arms that were measured apart, with Welch's t interval."""
     PAIRED_TOTALS = "paired totals"
@@ -55,7 +57,7 @@ class Method(StrEnum):
     @property
     def paired(self) -> bool:
         """Whether two arms are compared pair by pair."""
-        return self in (Method.PAIRED_GEOMETRIC, Method.PAIRED_TOTALS, Method.PAIRED_MEDIANS)
+        return self in (Method.PAIRED_GEOMETRIC, Method.PAIRED_PREPARATIONS, Method.PAIRED_TOTALS, Method.PAIRED_MEDIANS)
 
     @property
     def unpaired(self) -> bool:

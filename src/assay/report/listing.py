@@ -252,6 +252,11 @@ def _row(name: str, levels: str, verdict: Verdict) -> VerdictRow:
     )
 
 
+def _slices(experiment: Experiment) -> str:
+    """`, a duet of 10 slices in each preparation`; empty of any other experiment."""
+    return f", a duet of {marks.count(experiment.slices, 'slice')} in each preparation" if experiment.slices else ""
+
+
 def again(results: Results, command: str | None) -> tuple[tuple[str, str], ...]:
     """What it takes to run the same experiment again."""
     experiment = results.experiment
@@ -259,7 +264,10 @@ def again(results: Results, command: str | None) -> tuple[tuple[str, str], ...]:
     rows = (
         ("Command", command or "assay run experiment.toml"),
         ("Seed of the schedule", str(results.plan.seed)),
-        ("Schedule", f"{marks.count(results.plan.blocks, 'block')}, {marks.count(len(results.plan.trials), 'trial')}"),
+        (
+            "Schedule",
+            f"{marks.count(results.plan.blocks, 'block')}, {marks.count(len(results.plan.trials), 'trial')}{_slices(experiment)}",
+        ),
         ("Experiment (SHA-256)", experiment.digest),
         ("Rules", results.ruleset),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),

@@ -21,7 +21,7 @@ Values = Mapping[int, float]
 """Trial -> value."""
 Key = tuple[int, int]
 """Sitting and block."""
-GEOMETRIC = (Method.PAIRED_GEOMETRIC, Method.UNPAIRED_GEOMETRIC)
+GEOMETRIC = (Method.PAIRED_GEOMETRIC, Method.PAIRED_PREPARATIONS, Method.UNPAIRED_GEOMETRIC)
 """Methods that this module has, too."""
 NOTEBOOK = "notebook"
 """The factor that two notebooks held against each other stand for; no file names it."""

@@ -13,7 +13,7 @@ import math
 
 from assay import measures
 from assay.catalogue import ComparisonCase, Rule
-from assay.records import Comparison, Conclusion, Estimate, Finding, Scope, Severity, State
+from assay.records import Comparison, Conclusion, Estimate, Finding, Method, Scope, Severity, State
 from assay.rulekit import contrasts
 from assay.rulekit.findings import found
 
@@ -72,7 +72,12 @@ MOST_REPEATS = 10_000
 
 def few_runs(ratio: Estimate, least: int) -> str:
     """The finding where nothing but runs is missing."""
-    return f"{ratio.n} runs per arm (use at least {least})."
+    return f"{counted(ratio, 'runs')} per arm (use at least {least})."
+
+
+def counted(ratio: Estimate, what: str) -> str:
+    """How many runs a ratio stands on; of a duet how many preparations."""
+    return f"{ratio.n} {'preparations' if ratio.method is Method.PAIRED_PREPARATIONS else what}"
 
 
 def without_interval(comparison: Comparison) -> str:
@@ -80,7 +85,7 @@ def without_interval(comparison: Comparison) -> str:
     ratio = comparison.ratio
     if ratio is None:
         return f"No ratio: {'a value is 0' if comparison.has_zero else 'at least one arm has no valid runs'}."
-    runs = f"{ratio.n} {'runs per arm' if ratio.method.unpaired else 'pairs of runs'}"
+    runs = f"{ratio.n} runs per arm" if ratio.method.unpaired else f"{counted(ratio, 'pairs of runs')}"
     needed = contrasts.least(ratio.method)
     why = f"use at least {needed}" if ratio.n < needed else "the mean of an arm may be 0"
     return f"No confidence interval: {runs} ({why}). The ratio may be noise."
@@ -95,7 +100,7 @@ def in_words(ratio: Estimate, half: float, allowed: float, least: int) -> str:
     """The finding in words."""
     far = f"±{measures.percent(half)}" if half < 1 else f"{measures.difference(half)} to either side"
     wide = f"Confidence interval {far} (limit ±{measures.percent(allowed)})"
-    return f"{wide}. {ratio.n} runs per arm{f' (use at least {least})' if ratio.n < least else ''}."
+    return f"{wide}. {counted(ratio, 'runs')} per arm{f' (use at least {least})' if ratio.n < least else ''}."
 
 
 RULE = Rule(

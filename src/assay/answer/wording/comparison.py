@@ -14,7 +14,7 @@ from assay.frozen import dataclass
 from assay.measures import difference, digits, percent
 from assay.measures.figures import figure_kind
 from assay.measures.text import level, levels
-from assay.records import Cell, Comparison, Conclusion, Dip, Estimate, Experiment, Pairs, Value
+from assay.records import Cell, Comparison, Conclusion, Dip, Estimate, Experiment, Method, Pairs, Value
 from assay.rulekit.contrasts import differs, least, lost_by_adjustment, reaches_beyond
 from assay.rulekit.pairs import NOTEBOOK
 from assay.units import MOST_SHARE, Unit
@@ -224,6 +224,8 @@ def undecided_for(one: Comparison) -> str:
 def no_interval(ratio: Estimate) -> str:
     """Say why a ratio has no interval: too few runs for its kind of interval, or a mean that could be 0."""
     what, needed = "run per arm" if ratio.method.unpaired else "pair of runs", least(ratio.method)
+    if ratio.method is Method.PAIRED_PREPARATIONS:
+        what = "pair of preparations"
     if ratio.n >= needed:
         return "no interval: the mean of an arm may be 0"
     counted = f"1 {what}" if ratio.n == 1 else f"{ratio.n} {what.replace(' ', 's ', 1)}"

@@ -48,7 +48,11 @@ def values(experiment: Experiment, factor: str, found: Sequence[Valued]) -> str:
     if len(shown) > MOST_VALUES:
         shown = [*shown[:FIRST], f"{len(shown) - FIRST - 1} more", f"to {shown[-1]}"]
     runs = {one.n for _, one in found}
-    each = f" ({runs.pop()} runs each)" if len(runs) == 1 and 1 not in runs else ""
+    each = (
+        f" ({runs.pop()} {'runs' if experiment.slices is None else 'preparations'} each)"
+        if len(runs) == 1 and 1 not in runs
+        else ""
+    )
     return ("; " if any("," in name for name in names) else ", ").join(shown) + each
 
 
