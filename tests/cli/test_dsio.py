@@ -37,6 +37,15 @@ def directory_389(tmp_path_factory):
     server.stop()
 
 
+GAVE_UP = 1
+"""operationsError: ns-slapd has tried a change again and again beside its own housekeeping, as it does on a busy machine."""
+TRIES = 3
+
+
+class GaveUpError(Exception):
+    """The server gave a change up: what it did of the others is no longer what was asked for."""
+
+
 def work(server):
     """The operations of the test: a compare of another value fails, a search without an entry finds none."""
     with server.client() as client:
@@ -44,7 +53,9 @@ def work(server):
         for number in range(SEARCHES):
             assert client.search(number if number < SEARCHES - 100 else 10**6) == 0
         for number in range(MODIFIES):
-            assert client.modify(number, f"new {number}") == 0
+            if (code := client.modify(number, f"new {number}")) == GAVE_UP:
+                raise GaveUpError
+            assert code == 0
         for number in range(COMPARES):
             assert client.compare(number, "s" if number % 5 else "t") == (6 if number % 5 else 5)
 
@@ -98,8 +109,13 @@ def test_slapd_is_counted_exactly_and_each_modify_flushes(openldap, tmp_path):
 @needs(NO_389)
 def test_ns_slapd_is_counted_exactly_though_modifies_search(directory_389, tmp_path):
     warmed(directory_389)
-    with watched(tmp_path, directory_389, "-l") as found:
-        work(directory_389)
+    for left in reversed(range(TRIES)):
+        try:
+            with watched(tmp_path, directory_389, "-l") as found:
+                work(directory_389)
+            break
+        except GaveUpError:
+            assert left, f"ns-slapd gave changes up in {TRIES} tries"
     judged(found)
     assert dsio_server.server(HOST, directory_389.process.pid).writes_in_turn
     assert per_operation(found["operations"]["modify"], "flushes") >= 1

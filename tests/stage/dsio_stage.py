@@ -318,7 +318,7 @@ def watched(tmp_path, server, *words):
         found |= json.loads(file.read_text())
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 def per_operation(row, name):

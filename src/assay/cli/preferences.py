@@ -42,7 +42,7 @@ def preferences() -> Preferences:
     path = file()
     try:
         text = path.read_text(encoding="utf-8") if path is not None else None
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, PermissionError):  # of another user's home there are no preferences
         text = None
     except (OSError, UnicodeDecodeError) as error:
         from assay.errors import AssayError
