@@ -150,11 +150,14 @@ def test_the_block_is_short_and_the_verdict_leads(bench):
 
 
 def test_where_nothing_is_claimed_there_is_no_verdict_but_what_moved(bench):
-    (bench.home / "data").read_bytes()
-    done = bench.run("stat", "--json=told.json", "--", "cat", "data", errors="replace")
-    told = json.loads((bench.home / "told.json").read_text())
-    first = block(done)[0]
-    assert re.fullmatch("assay: read 8.(39|40) MB from the page cache", first)
+    for _ in range(3):  # whoever drops the caches of the whole machine drops this file, too
+        (bench.home / "data").read_bytes()
+        done = bench.run("stat", "--json=told.json", "--", "cat", "data", errors="replace")
+        told = json.loads((bench.home / "told.json").read_text())
+        first = block(done)[0]
+        if "device" not in first:
+            break
+    assert re.fullmatch("assay: read 8.(39|40) MB from the page cache", first), done.stderr
     assert not re.search("SOUND|BOUNDED|TAINTED|INVALID|UNVERIFIED", done.stderr)
     assert (told["verdict"], told["measures"]["read"]["verdict"], told["label"]) == (None, None, first.removeprefix("assay: "))
 
