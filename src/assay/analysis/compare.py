@@ -40,7 +40,7 @@ from assay.records import (
     Summary,
 )
 from assay.rulekit.chronology import in_order
-from assay.rulekit.preparations import means, preparation
+from assay.rulekit.preparations import means, preparation, sample
 from assay.statistics.contrast import (
     Contrast,
     fieller,
@@ -242,7 +242,7 @@ def compare(arms: ArmPair, matters_share: float) -> Comparison:
 
 def method_of(arms: ArmPair, *, paired: bool) -> Method:
     """The method of a ratio of geometric means."""
-    if any(arms.runs[run].run.trial.preparation is not None for run in arms.candidate.values):
+    if paired and any(arms.runs[run].run.trial.preparation is not None for run in arms.candidate.values):
         return Method.PAIRED_PREPARATIONS
     return METHODS[Summary.GEOMETRIC, paired]
 
@@ -302,12 +302,13 @@ def of_preparations(blocks: Sequence[Key], one: Mapping[Key, tuple[str, float]],
 
 def apart(arms: ArmPair) -> Contrasts:
     """The candidate against each baseline sitting by itself, so that a drift between sittings widens the interval."""
-    sittings: dict[int, list[float]] = {}
+    sittings: dict[int, dict[str, float]] = {}
     for run, value in arms.baseline.values.items():
-        sittings.setdefault(arms.runs[run].run.trial.sitting, []).append(value)
-    candidate = list(arms.candidate.values.values())
-    found = tuple(welch_ratio(values, candidate) for _, values in sorted(sittings.items())) if candidate else ()
-    both = tuple((values, candidate) for _, values in sorted(sittings.items()))
+        sittings.setdefault(arms.runs[run].run.trial.sitting, {})[run] = value
+    baselines = [sample(values, arms.runs) for _, values in sorted(sittings.items())]
+    candidate = sample(arms.candidate.values, arms.runs)
+    found = tuple(welch_ratio(values, candidate) for values in baselines) if candidate else ()
+    both = tuple((values, candidate) for values in baselines)
     return Contrasts(contrasts=found, values=both, paired=False)
 
 
