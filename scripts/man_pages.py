@@ -22,8 +22,10 @@ FILES = (
     ("~/.config/assay/config.toml", "defaults of a user ($XDG_CONFIG_HOME counts first)"),
     ("~/.local/state/assay, /var/lib/assay", "ledgers: how to undo what a killed run left; `assay doctor` does it"),
 )
-STATUS = """0 done, whatever the verdict; 1 failed; 2 wrong usage; 3 with --gate for a bad verdict; 4 with --gate for an unmet requirement
-or a worse figure; 130 interrupted."""
+STATUS = (
+    "0 done, whatever the verdict; 1 failed; 2 wrong usage; 3 with --gate for a bad verdict; 4 with --gate for an unmet"
+    " requirement or a worse figure; 130 interrupted."
+)
 
 
 def printed(*words: str) -> str:
@@ -90,7 +92,7 @@ def page(name: str, version: str, text: str, others: list[str]) -> str:
         make = {"Usage": paragraphs, "Description": paragraphs, "Exit status": paragraphs, "Examples": literal}.get(title, rows)
         lines += [f".SH {'SYNOPSIS' if title == 'Usage' else title.upper()}", *make(body)]
     if not any(title == "Exit status" for title, _ in found):
-        lines += [".SH EXIT STATUS", *paragraphs([STATUS.replace("\n", " ")])]
+        lines += [".SH EXIT STATUS", *paragraphs([STATUS])]
     lines += [".SH FILES", *(part for path, what in FILES for part in (".TP", f".I {escaped(path)}", escaped(what)))]
     lines += [".SH SEE ALSO", ", ".join(f"{escaped(one)}(1)" for one in others)]
     return "\n".join(lines) + "\n"
