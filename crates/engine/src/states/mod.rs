@@ -6,6 +6,7 @@
 
 mod account;
 mod connections;
+mod crowd;
 mod kind;
 mod tree;
 
@@ -26,7 +27,7 @@ const SHARE: f64 = 0.003;
 const SHARE_OF_MANY: f64 = 0.01;
 const FEW: usize = 8;
 const SHORTEST: Duration = Duration::from_millis(2);
-/// Between two looks at 10,000 threads or processes: the share is kept at any number.
+/// Between two looks at 10,000 processes: the share is kept at any number.
 const LONGEST: Duration = Duration::from_secs(10);
 /// So much CPU time may be spent at a larger share, so that a short command is looked at often enough, too.
 const AT_FIRST_NS: u64 = 10_000_000;
@@ -35,6 +36,8 @@ const SHARE_AT_FIRST: f64 = 0.005;
 const AFTER_ANSWER: Duration = Duration::from_millis(80);
 /// Of the random numbers: all of them are exact as a float.
 const GRAIN: u64 = 1 << 53;
+/// So many looks share the cost of a list of threads.
+const LISTED: f64 = 32.0;
 /// How quickly the mean cost of a look follows its last cost.
 const FOLLOWS: f64 = 0.2;
 
@@ -69,21 +72,23 @@ fn serve(options: &Options) {
         .map(|(name, roots)| (name, Tree::new(roots), Account::default()))
         .collect();
     let mut chance = Random::new(u64::from(std::process::id()));
-    let (mut cost_s, mut last_ns) = (0.0, cpu_ns());
+    let (mut cost_s, mut listing_s, mut last_ns) = (0.0, 0.0, own_cpu_ns());
     let mut input = std::io::stdin().lock();
     let mut due = Instant::now();
     let mut asked = due;
     loop {
         let now = Instant::now();
         if due <= now {
-            let mut threads = 0;
+            let (mut threads, mut listing_ns) = (0, 0);
             for (_, tree, account) in &mut groups {
                 let seen = tree.look();
                 threads += seen.len();
+                listing_ns += tree.take_listing_ns();
                 account.add(&seen);
             }
-            let spent_ns = cpu_ns();
-            let took_s = spent_ns.saturating_sub(last_ns) as f64 / 1e9;
+            let spent_ns = own_cpu_ns();
+            let took_s = spent_ns.saturating_sub(last_ns + listing_ns) as f64 / 1e9;
+            listing_s += listing_ns as f64 / 1e9;
             cost_s = if cost_s == 0.0 {
                 took_s
             } else {
@@ -97,7 +102,10 @@ fn serve(options: &Options) {
             } else {
                 SHARE
             };
-            let mean = Duration::from_secs_f64(cost_s / share).clamp(SHORTEST, LONGEST);
+            let shared_s = listing_s / LISTED;
+            listing_s -= shared_s;
+            let mean = Duration::from_secs_f64((cost_s + shared_s) / share);
+            let mean = mean.clamp(SHORTEST, LONGEST);
             due = now + mean.mul_f64(-unit(&mut chance).ln());
             continue;
         }
@@ -115,7 +123,7 @@ fn serve(options: &Options) {
             .iter_mut()
             .map(|(name, tree, account)| ((*name).clone(), account.told(tree)))
             .collect();
-        let told = json!({"groups": told, "cost_ns": cpu_ns()});
+        let told = json!({"groups": told, "cost_ns": own_cpu_ns()});
         let mut output = std::io::stdout().lock();
         if writeln!(output, "{told}")
             .and_then(|()| output.flush())
@@ -137,7 +145,7 @@ fn is_asked(input: &std::io::StdinLock<'_>, longest: Duration) -> bool {
 }
 
 /// CPU time of this process.
-fn cpu_ns() -> u64 {
+pub fn own_cpu_ns() -> u64 {
     let found = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     found.tv_sec as u64 * 1_000_000_000 + found.tv_nsec as u64
 }
