@@ -14,8 +14,7 @@ from assay.catalogue import Beside, Evidence, Host, Observer, Process, Source, W
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, Points, counter
 from assay.evidence.time_ladder import ALIVE_NS, CLOSED, CONNECTIONS, LAYER, LOAD, SERVER, SQUARES, SUMS, TIMES, WHOLE
-from assay.machine import engine_file
-from assay.machine.server import pids as processes
+from assay.machine import engine_file, server
 from assay.records import Series, Snapshot, Subject
 
 COUNTS = "states"
@@ -32,9 +31,10 @@ def available(host: Host) -> str | None:
 
 def argv_of(host: Host, subject: Subject) -> tuple[str, ...]:
     """Return the command that looks at the load and its server. Raises EvidenceError where there is no process."""
-    servers = processes(host, subject.server)
-    roots = {name: pids for name, pids in ((LOAD, subject.pids), (SERVER, servers)) if pids}
-    if not roots:
+    servers = server.pids(host, subject.server) or server.named(host, subject.server)
+    roots = {LOAD: subject.pids} if subject.pids else {}
+    roots |= {SERVER: servers} if subject.server else {}
+    if not any(roots.values()):
         raise EvidenceError("no process of the load or of its server is on this host")
     return engine_file.argv_of(host, "states", {"roots": roots})
 

@@ -8,11 +8,13 @@ mod account;
 mod connections;
 mod crowd;
 mod kind;
+mod orphans;
 mod tree;
 
 use crate::folders::allow_open_files;
 use crate::order::Random;
 use account::Account;
+use orphans::Orphans;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -22,6 +24,7 @@ use std::time::{Duration, Instant};
 use tree::Tree;
 
 const MODE: &str = "states";
+const LOAD: &str = "load";
 /// Of one CPU, for few threads and for many (`FEW`).
 const SHARE: f64 = 0.003;
 const SHARE_OF_MANY: f64 = 0.01;
@@ -44,7 +47,7 @@ const FOLLOWS: f64 = 0.2;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Options {
-    /// The processes whose threads and children are looked at, by what they are, such as `load` and `server`.
+    /// The processes whose threads and children are looked at, by what they are: `load` and `server`. Orphans are the load's.
     roots: BTreeMap<String, Vec<u32>>,
 }
 
@@ -71,6 +74,7 @@ fn serve(options: &Options) {
         .iter()
         .map(|(name, roots)| (name, Tree::new(roots), Account::default()))
         .collect();
+    let mut orphans = Orphans::new();
     let mut chance = Random::new(u64::from(std::process::id()));
     let (mut cost_s, mut listing_s, mut last_ns) = (0.0, 0.0, own_cpu_ns());
     let mut input = std::io::stdin().lock();
@@ -80,7 +84,10 @@ fn serve(options: &Options) {
         let now = Instant::now();
         if due <= now {
             let (mut threads, mut listing_ns) = (0, 0);
-            for (_, tree, account) in &mut groups {
+            for (name, tree, account) in &mut groups {
+                if *name == LOAD {
+                    tree.adopt(orphans.look());
+                }
                 let seen = tree.look();
                 threads += seen.len();
                 listing_ns += tree.take_listing_ns();

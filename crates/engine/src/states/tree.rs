@@ -37,6 +37,7 @@ pub struct Seen {
 
 pub struct Tree {
     roots: Vec<u32>,
+    orphans: Vec<u32>,
     /// The name of this program: a root of that name only starts others as soon as it has a child.
     own_name: String,
     /// Each thread of so many is asked at a look.
@@ -89,6 +90,7 @@ impl Tree {
     pub fn new(roots: &[u32]) -> Self {
         Self {
             roots: roots.to_vec(),
+            orphans: Vec::new(),
             own_name: read(Path::new("/proc/self/comm")).trim_end().to_owned(),
             every: 1,
             processes: HashMap::new(),
@@ -146,10 +148,16 @@ impl Tree {
         found
     }
 
+    /// Takes these processes for its own at the next look, too.
+    pub fn adopt(&mut self, orphans: Vec<u32>) {
+        self.orphans = orphans;
+    }
+
     /// The roots, and every process that was there at the last look: its parent may be gone.
     fn known(&self) -> Vec<u32> {
         let there = self.processes.keys();
-        there.chain(&self.roots).copied().collect()
+        let given = self.roots.iter().chain(&self.orphans);
+        there.chain(given).copied().collect()
     }
 
     fn is_seen(&self, pid: u32) -> bool {
