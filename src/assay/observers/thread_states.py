@@ -31,9 +31,10 @@ def available(host: Host) -> str | None:
 
 def argv_of(host: Host, subject: Subject) -> tuple[str, ...]:
     """Return the command that looks at the load and its server. Raises EvidenceError where there is no process."""
-    servers = server.pids(host, subject.server) or server.named(host, subject.server)
-    roots = {LOAD: subject.pids} if subject.pids else {}
-    roots |= {SERVER: servers} if subject.server else {}
+    load = tuple(pid for pid in subject.pids if pid not in subject.serving)
+    servers = subject.serving + (server.pids(host, subject.server) or server.named(host, subject.server))
+    roots = {LOAD: load} if load else {}
+    roots |= {SERVER: servers} if subject.server or subject.serving else {}
     if not any(roots.values()):
         raise EvidenceError("no process of the load or of its server is on this host")
     return engine_file.argv_of(host, "states", {"roots": roots})

@@ -135,7 +135,8 @@ def shares(found: TimeLadder) -> str:
 
 def limit(found: TimeLimit) -> str:
     """Say what the limit was, and for how much of the time."""
-    who = f"the server ({named(found.process)})" if found.at_server else named(found.process)
+    server = "the other end of the load" if found.process.startswith(time_ladder.OWN_PROGRAM) else f"the server ({found.process})"
+    who = server if found.at_server else named(found.process)
     doing = f"{found.among:.2g} {'threads work' if (found.among or 0) >= MANY else 'works'}" if found.among is not None else ""
     known = DOING.get(found.name)
     words = LIMITS[found.cause].format(
