@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.catalogue import Beside, Evidence, Host, Observer, Process, Source, Watch
+from assay.catalogue import OWN_CPU_NS, Beside, Evidence, Host, Observer, Process, Source, Watch
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, Points, counter
 from assay.evidence.time_ladder import ALIVE_NS, CLOSED, CONNECTIONS, LAYER, LOAD, SERVER, SQUARES, SUMS, TIMES, WHOLE
@@ -50,7 +50,7 @@ def counted(_host: Host, process: Process) -> Mapping[str, object]:
     found = engine_file.counts_of(process, "the program that looks at threads ended early")
     if "refused" in found:
         raise EvidenceError(found["refused"])
-    return {COUNTS: found["groups"]}
+    return {COUNTS: found["groups"], OWN_CPU_NS: found["cost_ns"]}
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:  # noqa: ARG001

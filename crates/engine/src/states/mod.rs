@@ -25,10 +25,11 @@ use tree::Tree;
 
 const MODE: &str = "states";
 const LOAD: &str = "load";
-/// Of one CPU, for few threads and for many (`FEW`).
+/// Of one CPU, for few threads and for many; in between it grows with their number.
 const SHARE: f64 = 0.003;
 const SHARE_OF_MANY: f64 = 0.01;
 const FEW: usize = 8;
+const MANY: usize = 200;
 const SHORTEST: Duration = Duration::from_millis(2);
 /// Between two looks at 10,000 processes: the share is kept at any number.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -37,6 +38,8 @@ const AT_FIRST_NS: u64 = 10_000_000;
 const SHARE_AT_FIRST: f64 = 0.005;
 /// The lab asks as the clock is about to start. A phase that ends within this time is not looked at, and loses nothing to looks.
 const AFTER_ANSWER: Duration = Duration::from_millis(80);
+/// Whoever asks so often that there would be no look for so long has one.
+const LONGEST_PUT_OFF: Duration = Duration::from_secs(1);
 /// Of the random numbers: all of them are exact as a float.
 const GRAIN: u64 = 1 << 53;
 /// So many looks share the cost of a list of threads.
@@ -79,7 +82,7 @@ fn serve(options: &Options) {
     let (mut cost_s, mut listing_s, mut last_ns) = (0.0, 0.0, own_cpu_ns());
     let mut input = std::io::stdin().lock();
     let mut due = Instant::now();
-    let mut asked = due;
+    let mut looked = due;
     loop {
         let now = Instant::now();
         if due <= now {
@@ -89,10 +92,11 @@ fn serve(options: &Options) {
                     tree.adopt(orphans.look());
                 }
                 let seen = tree.look();
-                threads += seen.len();
+                threads += seen.iter().map(|one| one.weight).sum::<f64>() as usize;
                 listing_ns += tree.take_listing_ns();
                 account.add(&seen);
             }
+            looked = now;
             let spent_ns = own_cpu_ns();
             let took_s = spent_ns.saturating_sub(last_ns + listing_ns) as f64 / 1e9;
             listing_s += listing_ns as f64 / 1e9;
@@ -102,13 +106,7 @@ fn serve(options: &Options) {
                 cost_s + FOLLOWS * (took_s - cost_s)
             };
             last_ns = spent_ns;
-            let share = if threads > FEW {
-                SHARE_OF_MANY
-            } else if spent_ns < AT_FIRST_NS {
-                SHARE_AT_FIRST
-            } else {
-                SHARE
-            };
+            let share = share_of(threads, spent_ns);
             let shared_s = listing_s / LISTED;
             listing_s -= shared_s;
             let mean = Duration::from_secs_f64((cost_s + shared_s) / share);
@@ -123,21 +121,43 @@ fn serve(options: &Options) {
         if input.read_line(&mut line).unwrap_or(0) == 0 {
             return;
         }
+        let told = told(&mut groups);
         let now = Instant::now();
-        due = due.max(now + AFTER_ANSWER.min((now - asked) / 2));
-        asked = now;
-        let told: serde_json::Map<String, Value> = groups
-            .iter_mut()
-            .map(|(name, tree, account)| ((*name).clone(), account.told(tree)))
-            .collect();
-        let told = json!({"groups": told, "cost_ns": own_cpu_ns()});
-        let mut output = std::io::stdout().lock();
-        if writeln!(output, "{told}")
+        if now - looked < LONGEST_PUT_OFF {
+            due = due.max(now + AFTER_ANSWER);
+        }
+        // The clock of a phase may start with the answer: all work is done before it.
+        last_ns = own_cpu_ns();
+        let mut output = std::io::stdout();
+        if output
+            .write_all(told.as_bytes())
             .and_then(|()| output.flush())
             .is_err()
         {
             return;
         }
+    }
+}
+
+/// All counts so far, as a line.
+fn told(groups: &mut [(&String, Tree, Account)]) -> String {
+    let told: serde_json::Map<String, Value> = groups
+        .iter_mut()
+        .map(|(name, tree, account)| ((*name).clone(), account.told(tree)))
+        .collect();
+    let told = Value::Object(told).to_string();
+    let cost_ns = own_cpu_ns(); // with that of these words
+    format!("{{\"groups\":{told},\"cost_ns\":{cost_ns}}}\n")
+}
+
+/// Of one CPU, for so many threads, after so much CPU time.
+fn share_of(threads: usize, spent_ns: u64) -> f64 {
+    let more = threads.clamp(FEW, MANY) - FEW;
+    let share = SHARE + (SHARE_OF_MANY - SHARE) * more as f64 / (MANY - FEW) as f64;
+    if spent_ns < AT_FIRST_NS {
+        share.max(SHARE_AT_FIRST)
+    } else {
+        share
     }
 }
 
