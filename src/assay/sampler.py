@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-from assay.catalogue import FAMILY, LINUX, Beside, Evidence, Host, Observer, ObserverScope, Process, Undo, system_of
+from assay.catalogue import FAMILY, LINUX, OWN_CPU_NS, Beside, Evidence, Host, Observer, ObserverScope, Process, Undo, system_of
 from assay.errors import EvidenceError, LostHostError
 from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass, field
@@ -291,7 +291,8 @@ class Sampler:
         beside, spent = self._beside[observer.name], self._cpu.setdefault(f"observer:{observer.name}", [])
         spent.append((self._host.monotonic_ns(), beside.cpu_ns()))  # before and after: answering is no cost to the clock
         counted = beside.read()
-        spent.append((self._host.monotonic_ns(), beside.cpu_ns()))
+        told = counted.get(OWN_CPU_NS)  # the kernel's account of one that runs is as old as the last tick
+        spent.append((self._host.monotonic_ns(), told if isinstance(told, int) else beside.cpu_ns()))
         return counted
 
     def _poll(self, observers: Sequence[Observer]) -> None:

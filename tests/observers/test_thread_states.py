@@ -121,3 +121,28 @@ def test_a_count_never_takes_more_than_all_of_the_time():
     parts = counts(0.4, run_s=15.0)
     assert sum(part.share for part in parts.values()) == pytest.approx(1.0)
     assert parts["running"].share == pytest.approx(1.0)
+
+
+def why(**groups):
+    found = Observations(series=series(LENGTH_S, phase().name, **groups))
+    return [time_ladder.why_unknown(phase(LENGTH_S), found, group) for group in ("load", "server")]
+
+
+def test_shares_of_what_was_not_hidden_are_not_those_of_the_whole():
+    states = course({("sudo", "child"): 1.0})
+    assert ladder(states, denied=10) is not None
+    assert ladder(states, denied=400) is None
+    assert "another user's" in why(load=counted(states, denied=400))[0]
+
+
+def test_a_server_without_a_process_is_told():
+    load, nothing = counted(course(HALF)), counted([]) | {"looks": 100}
+    assert why(load=load, server=nothing)[1] == time_ladder.ABSENT
+
+
+def test_a_kernel_without_the_file_is_told():
+    class Sandbox:
+        def exists(self, path):
+            return path != "/proc/self/syscall"
+
+    assert "CONFIG_HAVE_ARCH_TRACEHOOK" in OBSERVER.available(Sandbox())

@@ -191,16 +191,18 @@ NOBODY = 65534
 
 
 @contextlib.contextmanager
-def as_nobody(*needed):
+def as_nobody(*needed, hidden=False):
     """A bench in a directory of its own whose calls run as an ordinary user, with `needed` and this Python in reach.
 
+    Where `hidden`, its /proc shows no process of others (hidepid=2: since Linux 5.8 each mount of it has options of its own).
     Where the way to Python or Assay is closed to others, the calls see it open in a mount namespace of their own.
     """
     home = Path(tempfile.mkdtemp(prefix="assay-user-", dir="/tmp"))
     os.chown(home, NOBODY, NOBODY)
     paths = [Path(sys.prefix), Path(sys.base_prefix), Path(assay.__file__).parent.parent, *map(Path, needed)]
     become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-    script = "\n".join(["set -e", LET_GO, *opened(paths), f'exec {shlex.join(become)} "$@"'])
+    hide = ["mount -t proc -o hidepid=2 proc /proc"] if hidden else []
+    script = "\n".join(["set -e", LET_GO, *hide, *opened(paths), f'exec {shlex.join(become)} "$@"'])
     through = ("unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh")
     try:
         yield Bench(home, through=through)

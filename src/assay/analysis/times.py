@@ -17,7 +17,7 @@ from assay.errors import AssayError
 from assay.evidence import time_ladder, time_limit
 from assay.evidence.time_ladder import LOAD, SERVER, TimeLadder
 from assay.frozen import dataclass
-from assay.records import Cell, Experiment, Judged, Phase, TimeLimit, TimePart, TimeSpent, Value, VerdictState
+from assay.records import Cell, Experiment, Judged, Observations, Phase, TimeLimit, TimePart, TimeSpent, Value, VerdictState
 from assay.statistics.intervals import arithmetic_mean
 
 Place = tuple[str, tuple[tuple[str, Value], ...]]
@@ -33,6 +33,7 @@ class Look:
     devices: Mapping[str, float]
     limit: TimeLimit | None
     missing: str
+    server_missing: str
 
 
 def spent(experiment: Experiment, table: Sequence[Cell], runs: Sequence[Judged], load: Load) -> tuple[TimeSpent, ...]:
@@ -71,6 +72,7 @@ def _of_place(place: Place, names: tuple[str, ...], phases: Mapping[str, Phase],
         limit=limit,
         alike=alike,
         state=VerdictState.SOUND if certain and limit is not None else VerdictState.UNVERIFIED,
+        server_missing=next((look.server_missing for look in seen if look.server_missing), ""),
     )
 
 
@@ -86,7 +88,14 @@ def _look(run: str, phase: Phase, load: Load) -> Look | None:
         devices=dict(time_ladder.busy(phase, seen)),
         limit=time_limit.of_phase(phase, seen),
         missing=time_ladder.why_unknown(phase, seen) or "",
+        server_missing=_server_missing(phase, seen),
     )
+
+
+def _server_missing(phase: Phase, seen: Observations) -> str:
+    """Why nothing is known of a server that was to be looked at."""
+    is_known = time_ladder.of_phase(phase, seen, SERVER) is not None
+    return "" if is_known else time_ladder.why_unknown(phase, seen, SERVER) or ""
 
 
 def _most(limits: Sequence[TimeLimit | None]) -> tuple[TimeLimit | None, int]:

@@ -38,6 +38,7 @@ from assay.catalogue.host import (
 from assay.catalogue.knobs import FRAMES, FREE, MACHINE, PLACEMENT, TIMING, Knob, KnobKind, path_knobs, resolved
 from assay.catalogue.pace import Pace
 from assay.catalogue.plugs import (
+    OWN_CPU_NS,
     Beside,
     Evidence,
     Mounts,

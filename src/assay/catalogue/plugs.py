@@ -255,6 +255,9 @@ class Watch(StrEnum):
     """Where the command is a client of a server."""
 
 
+OWN_CPU_NS = "own_cpu_ns"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Beside:
     """A program that runs beside each phase for an observer: started before the first edge, ended after the last one."""
@@ -262,7 +265,10 @@ class Beside:
     argv: Callable[[Host, Subject], tuple[str, ...]]
     """The program that watches this subject; raises EvidenceError where that cannot be said."""
     read: Callable[[Host, Process], Mapping[str, object]]
-    """What it has counted until now, added to what the observer reads; the first answer says that it watches."""
+    """What it has counted until now, added to what the observer reads; the first answer says that it watches.
+
+    `OWN_CPU_NS` in it is the CPU time that it has used itself.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,8 +23,13 @@ ALIVE, FRESH = "alive", "fresh"
 """Looks that found a thread, and those that found a process which was new."""
 ALIVE_NS = "alive_ns"
 """Time in which there was a thread."""
-CLOSED = "the kernel does not show what these threads do. Run Assay as root, or set kernel.yama.ptrace_scope = 0"
-WHOLE = ("looks", ALIVE, ALIVE_NS, "denied", FRESH)
+CLOSED = (
+    "the kernel does not show what these threads do: they are another user's, or closed (hidepid, ptrace_scope). "
+    "Run Assay as root, or as that user with kernel.yama.ptrace_scope = 0"
+)
+ABSENT = "none of its processes was there"
+LOOKS, DENIED = "looks", "denied"
+WHOLE = (LOOKS, ALIVE, ALIVE_NS, DENIED, FRESH)
 SQUARES = {1: "squares", 4: "squares_4", 16: "squares_16", 64: "squares_64", 256: "squares_256"}
 """Looks in a block -> the sum of the squares of the blocks' sums."""
 SUMS = ("share", "threads", "pieces", *SQUARES.values())
@@ -51,6 +56,8 @@ ADDED = 4.0
 """Looks that are added to those that are independent, half of them in the state."""
 MOST_FRESH = 0.05
 """At more looks with a new process counts of threads are too low."""
+MOST_DENIED = 0.05
+"""Of more threads for each look nothing could be seen: what the others did is not what the group did."""
 SEVERAL = 1.5
 """So many threads are more than one."""
 LEAST_ERROR = 0.01
@@ -121,7 +128,7 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
     """Where the time of a group went while the clock ran; None where too few looks were taken, or the phase is too short."""
     if phase.end_ns - phase.start_ns < SHORTEST_NS:
         return None
-    metrics = (ALIVE, ALIVE_NS, FRESH, *CONNECTIONS, *SUMS, *TIMES)
+    metrics = (*WHOLE, *CONNECTIONS, *SUMS, *TIMES)
     series = (one for metric in metrics for one in observations.over_time(phase.name, LAYER, metric))
     every = [one for one in series if one.subject.partition(":")[0] == group]
     whole: dict[str, float] = {}
@@ -137,7 +144,7 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
         elif one.metric not in TIMES:
             whole[one.metric] = whole.get(one.metric, 0.0) + risen
     looks = whole.get(ALIVE, 0.0)
-    if looks < FEWEST_LOOKS:
+    if looks < FEWEST_LOOKS or _is_closed(whole):
         return None
     times, fresh = _times(phase, every), whole.get(FRESH, 0.0) / looks
     alive_ns = min(whole.get(ALIVE_NS, 0.0), phase.end_ns - phase.start_ns)  # it waits before the clock and after it
@@ -159,9 +166,9 @@ def why_unknown(phase: Phase, observations: Observations, group: str = LOAD) -> 
     """Why there are no shares of a phase of a second or more; None where nobody was to look."""
     if phase.end_ns - phase.start_ns < LONG_NS:
         return None
-    of_group = [one for metric in (ALIVE, "denied") for one in observations.over_time(phase.name, LAYER, metric)]
+    of_group = [one for metric in (LOOKS, ALIVE, DENIED) for one in observations.over_time(phase.name, LAYER, metric)]
     risen = {one.metric: ladder.known_rise(one, phase.start_ns, phase.end_ns) for one in of_group if one.subject == group}
-    if risen.get("denied"):
+    if _is_closed(risen):
         return CLOSED
     key = f"{LAYER}.share"
     missing = next((one.reason for one in observations.missing if one.key == key and one.phase in (None, phase.name)), None)
@@ -170,7 +177,14 @@ def why_unknown(phase: Phase, observations: Observations, group: str = LOAD) -> 
     if ALIVE not in risen:
         return None
     looks = risen[ALIVE]
+    if not looks and risen.get(LOOKS):
+        return ABSENT
     return f"{looks:.0f} looks at the threads (at least {FEWEST_LOOKS}). With many threads each look costs more; use a longer run"
+
+
+def _is_closed(whole: Mapping[str, float]) -> bool:
+    """Whether the kernel hid too much of a group."""
+    return whole.get(DENIED, 0.0) > MOST_DENIED * whole.get(LOOKS, 0.0)
 
 
 def _connections(whole: Mapping[str, float]) -> Connections | None:

@@ -50,6 +50,11 @@ def pids(host: Host, nodes: Iterable[ServerNode]) -> tuple[int, ...]:
     return tuple(found)
 
 
+def named(host: Host, nodes: Iterable[ServerNode]) -> tuple[int, ...]:
+    """Return the processes that pid files and control groups name, also those that /proc does not show."""
+    return tuple(dict.fromkeys(pid for node in nodes for pid in _named(host, node) if pid))
+
+
 def _named(host: Host, node: ServerNode) -> Iterator[int]:
     if node.pid_file:
         yield _pid_of(host, node.pid_file)

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.catalogue import Beside, Evidence, Host, Observer, Process, Source, Watch
+from assay.catalogue import OWN_CPU_NS, Beside, Evidence, Host, Observer, Process, Source, Watch
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, Points, counter
 from assay.evidence.time_ladder import ALIVE_NS, CLOSED, CONNECTIONS, LAYER, LOAD, SERVER, SQUARES, SUMS, TIMES, WHOLE
-from assay.machine import engine_file
-from assay.machine.server import pids as processes
+from assay.machine import engine_file, server
 from assay.records import Series, Snapshot, Subject
 
 COUNTS = "states"
@@ -32,9 +31,11 @@ def available(host: Host) -> str | None:
 
 def argv_of(host: Host, subject: Subject) -> tuple[str, ...]:
     """Return the command that looks at the load and its server. Raises EvidenceError where there is no process."""
-    servers = processes(host, subject.server)
-    roots = {name: pids for name, pids in ((LOAD, subject.pids), (SERVER, servers)) if pids}
-    if not roots:
+    load = tuple(pid for pid in subject.pids if pid not in subject.serving)
+    servers = subject.serving + (server.pids(host, subject.server) or server.named(host, subject.server))
+    roots = {LOAD: load} if load else {}
+    roots |= {SERVER: servers} if subject.server or subject.serving else {}
+    if not any(roots.values()):
         raise EvidenceError("no process of the load or of its server is on this host")
     return engine_file.argv_of(host, "states", {"roots": roots})
 
@@ -49,7 +50,7 @@ def counted(_host: Host, process: Process) -> Mapping[str, object]:
     found = engine_file.counts_of(process, "the program that looks at threads ended early")
     if "refused" in found:
         raise EvidenceError(found["refused"])
-    return {COUNTS: found["groups"]}
+    return {COUNTS: found["groups"], OWN_CPU_NS: found["cost_ns"]}
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:  # noqa: ARG001

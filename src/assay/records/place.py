@@ -176,6 +176,8 @@ class Subject:
     """What an observer looks at during one phase."""
 
     pids: tuple[int, ...] = ()
+    serving: tuple[int, ...] = ()
+    """Those of `pids` that answer the others: a workload of two ends."""
     paths: tuple[str, ...] = ()
     """Data files, for cachestat and FIEMAP (backing files of image targets are in `backing_files`)."""
     backing_files: tuple[str, ...] = ()

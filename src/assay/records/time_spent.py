@@ -116,3 +116,5 @@ class TimeSpent:
     """SOUND: all runs name the same, and surely. UNVERIFIED: looks do not tell."""
     missing: str = ""
     """Why there are no looks; empty where there are."""
+    server_missing: str = ""
+    """Why nothing is known of a server that was to be looked at; empty where it is, or where there is none."""

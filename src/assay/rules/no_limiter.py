@@ -34,7 +34,6 @@ UNEXPLAINED = {
     Cause.NOTHING: "it waited for what did not come",
 }
 """What a tool did for most of its time that neither CPU nor device explains."""
-RULES = ("limit_read_bytes_per_s", "limit_write_bytes_per_s", "limit_read_ops_per_s", "limit_write_ops_per_s")
 
 
 def applies(case: TrialCase) -> str | None:
@@ -44,7 +43,7 @@ def applies(case: TrialCase) -> str | None:
     if any(client.load is not None for client in case.phase.clients) or knob(case, "think"):
         return "a paced load: idle by design"
     declared = any(place.limits for place in case.run.places)
-    throttled = any(any(case.observations.over_time(case.phase.name, "cgroup", metric)) for metric in RULES)
+    throttled = any(any(case.observations.over_time(case.phase.name, "cgroup", metric)) for metric in time_limit.LIMITS)
     return "a known limit (L04, L06)" if declared or throttled else None
 
 

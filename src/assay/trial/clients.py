@@ -100,9 +100,11 @@ class Crew:
         """The process of each client."""
         return tuple(member.process.pid for _, member in sorted(self._members.items()))
 
-    def pids_on(self, name: str) -> tuple[int, ...]:
-        """The processes of the clients on a host."""
-        return tuple(one.process.pid for _, one in sorted(self._members.items()) if one.station.name == name)
+    def pids_on(self, name: str, first: int = 0) -> tuple[int, ...]:
+        """The processes of the clients on a host, from this client on."""
+        return tuple(
+            one.process.pid for client, one in sorted(self._members.items()) if one.station.name == name and client >= first
+        )
 
     def send(self, client: int, message: Message) -> str | None:
         """Say something to a client; why it could not be said, None where it was."""

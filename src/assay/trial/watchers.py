@@ -76,6 +76,7 @@ def _subject(bench: Bench, job: Job, station: Station) -> Subject:
     place, clients = bench.seen_from(job, station), bench.fleet.clients_on(station, len(job.endpoints))
     return Subject(
         pids=bench.dialogue.crew.pids_on(station.name),
+        serving=() if bench.fleet.clients is None else bench.dialogue.crew.pids_on(station.name, bench.fleet.clients),
         paths=job.part_of(bench.fleet, station).data_files,
         backing_files=place.backing_files,
         directory=place.directory,

@@ -6,12 +6,15 @@
 
 mod account;
 mod connections;
+mod crowd;
 mod kind;
+mod orphans;
 mod tree;
 
 use crate::folders::allow_open_files;
 use crate::order::Random;
 use account::Account;
+use orphans::Orphans;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -21,27 +24,33 @@ use std::time::{Duration, Instant};
 use tree::Tree;
 
 const MODE: &str = "states";
-/// Of one CPU, for few threads and for many (`FEW`).
+const LOAD: &str = "load";
+/// Of one CPU, for few threads and for many; in between it grows with their number.
 const SHARE: f64 = 0.003;
 const SHARE_OF_MANY: f64 = 0.01;
 const FEW: usize = 8;
+const MANY: usize = 200;
 const SHORTEST: Duration = Duration::from_millis(2);
-/// Between two looks at 10,000 threads or processes: the share is kept at any number.
+/// Between two looks at 10,000 processes: the share is kept at any number.
 const LONGEST: Duration = Duration::from_secs(10);
 /// So much CPU time may be spent at a larger share, so that a short command is looked at often enough, too.
 const AT_FIRST_NS: u64 = 10_000_000;
 const SHARE_AT_FIRST: f64 = 0.005;
 /// The lab asks as the clock is about to start. A phase that ends within this time is not looked at, and loses nothing to looks.
 const AFTER_ANSWER: Duration = Duration::from_millis(80);
+/// Whoever asks so often that there would be no look for so long has one.
+const LONGEST_PUT_OFF: Duration = Duration::from_secs(1);
 /// Of the random numbers: all of them are exact as a float.
 const GRAIN: u64 = 1 << 53;
+/// So many looks share the cost of a list of threads.
+const LISTED: f64 = 32.0;
 /// How quickly the mean cost of a look follows its last cost.
 const FOLLOWS: f64 = 0.2;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Options {
-    /// The processes whose threads and children are looked at, by what they are, such as `load` and `server`.
+    /// The processes whose threads and children are looked at, by what they are: `load` and `server`. Orphans are the load's.
     roots: BTreeMap<String, Vec<u32>>,
 }
 
@@ -68,36 +77,40 @@ fn serve(options: &Options) {
         .iter()
         .map(|(name, roots)| (name, Tree::new(roots), Account::default()))
         .collect();
+    let mut orphans = Orphans::new();
     let mut chance = Random::new(u64::from(std::process::id()));
-    let (mut cost_s, mut last_ns) = (0.0, cpu_ns());
+    let (mut cost_s, mut listing_s, mut last_ns) = (0.0, 0.0, own_cpu_ns());
     let mut input = std::io::stdin().lock();
     let mut due = Instant::now();
-    let mut asked = due;
+    let mut looked = due;
     loop {
         let now = Instant::now();
         if due <= now {
-            let mut threads = 0;
-            for (_, tree, account) in &mut groups {
+            let (mut threads, mut listing_ns) = (0, 0);
+            for (name, tree, account) in &mut groups {
+                if *name == LOAD {
+                    tree.adopt(orphans.look());
+                }
                 let seen = tree.look();
-                threads += seen.len();
+                threads += seen.iter().map(|one| one.weight).sum::<f64>() as usize;
+                listing_ns += tree.take_listing_ns();
                 account.add(&seen);
             }
-            let spent_ns = cpu_ns();
-            let took_s = spent_ns.saturating_sub(last_ns) as f64 / 1e9;
+            looked = now;
+            let spent_ns = own_cpu_ns();
+            let took_s = spent_ns.saturating_sub(last_ns + listing_ns) as f64 / 1e9;
+            listing_s += listing_ns as f64 / 1e9;
             cost_s = if cost_s == 0.0 {
                 took_s
             } else {
                 cost_s + FOLLOWS * (took_s - cost_s)
             };
             last_ns = spent_ns;
-            let share = if threads > FEW {
-                SHARE_OF_MANY
-            } else if spent_ns < AT_FIRST_NS {
-                SHARE_AT_FIRST
-            } else {
-                SHARE
-            };
-            let mean = Duration::from_secs_f64(cost_s / share).clamp(SHORTEST, LONGEST);
+            let share = share_of(threads, spent_ns);
+            let shared_s = listing_s / LISTED;
+            listing_s -= shared_s;
+            let mean = Duration::from_secs_f64((cost_s + shared_s) / share);
+            let mean = mean.clamp(SHORTEST, LONGEST);
             due = now + mean.mul_f64(-unit(&mut chance).ln());
             continue;
         }
@@ -108,21 +121,43 @@ fn serve(options: &Options) {
         if input.read_line(&mut line).unwrap_or(0) == 0 {
             return;
         }
+        let told = told(&mut groups);
         let now = Instant::now();
-        due = due.max(now + AFTER_ANSWER.min((now - asked) / 2));
-        asked = now;
-        let told: serde_json::Map<String, Value> = groups
-            .iter_mut()
-            .map(|(name, tree, account)| ((*name).clone(), account.told(tree)))
-            .collect();
-        let told = json!({"groups": told, "cost_ns": cpu_ns()});
-        let mut output = std::io::stdout().lock();
-        if writeln!(output, "{told}")
+        if now - looked < LONGEST_PUT_OFF {
+            due = due.max(now + AFTER_ANSWER);
+        }
+        // The clock of a phase may start with the answer: all work is done before it.
+        last_ns = own_cpu_ns();
+        let mut output = std::io::stdout();
+        if output
+            .write_all(told.as_bytes())
             .and_then(|()| output.flush())
             .is_err()
         {
             return;
         }
+    }
+}
+
+/// All counts so far, as a line.
+fn told(groups: &mut [(&String, Tree, Account)]) -> String {
+    let told: serde_json::Map<String, Value> = groups
+        .iter_mut()
+        .map(|(name, tree, account)| ((*name).clone(), account.told(tree)))
+        .collect();
+    let told = Value::Object(told).to_string();
+    let cost_ns = own_cpu_ns(); // with that of these words
+    format!("{{\"groups\":{told},\"cost_ns\":{cost_ns}}}\n")
+}
+
+/// Of one CPU, for so many threads, after so much CPU time.
+fn share_of(threads: usize, spent_ns: u64) -> f64 {
+    let more = threads.clamp(FEW, MANY) - FEW;
+    let share = SHARE + (SHARE_OF_MANY - SHARE) * more as f64 / (MANY - FEW) as f64;
+    if spent_ns < AT_FIRST_NS {
+        share.max(SHARE_AT_FIRST)
+    } else {
+        share
     }
 }
 
@@ -137,7 +172,7 @@ fn is_asked(input: &std::io::StdinLock<'_>, longest: Duration) -> bool {
 }
 
 /// CPU time of this process.
-fn cpu_ns() -> u64 {
+pub fn own_cpu_ns() -> u64 {
     let found = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     found.tv_sec as u64 * 1_000_000_000 + found.tv_nsec as u64
 }

@@ -135,7 +135,8 @@ def shares(found: TimeLadder) -> str:
 
 def limit(found: TimeLimit) -> str:
     """Say what the limit was, and for how much of the time."""
-    who = f"the server ({named(found.process)})" if found.at_server else named(found.process)
+    server = "the other end of the load" if found.process.startswith(time_ladder.OWN_PROGRAM) else f"the server ({found.process})"
+    who = server if found.at_server else named(found.process)
     doing = f"{found.among:.2g} {'threads work' if (found.among or 0) >= MANY else 'works'}" if found.among is not None else ""
     known = DOING.get(found.name)
     words = LIMITS[found.cause].format(
@@ -156,12 +157,13 @@ def of_runs(one: TimeSpent) -> str:
     """Say what the limit of several runs was: `the flushes of dd (97 % ±2 of the time, in 4 of 5 runs)`."""
     if not one.runs:
         return f"unknown: {one.missing}"
+    rests = f"; the server is unknown: {one.server_missing}" if one.server_missing else ""
     if one.limit is None:
-        return NO_LIMIT + _alike(one)
+        return NO_LIMIT + _alike(one) + rests
     error = f" ±{100 * one.limit.error:.0f}" if one.limit.error >= LEAST_ERROR else ""
     among = "" if one.limit.cause in (Cause.LOCK, Cause.TURNS) else f"{_percent(one.limit.share)}{error} of the time"
     inside = ", ".join(filter(None, (among, _alike(one).strip(" ()"))))
-    return limit(one.limit) + (f" ({inside})" if inside else "")
+    return limit(one.limit) + (f" ({inside})" if inside else "") + rests
 
 
 def _alike(one: TimeSpent) -> str:

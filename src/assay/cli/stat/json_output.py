@@ -106,14 +106,14 @@ def ladder(execution: JudgedExecution) -> dict[str, Any]:
 
 
 def spent(execution: JudgedExecution) -> dict[str, Any]:
-    """What threads did, of the command and of its server; null where too few looks were taken."""
+    """What threads did, of the command and of its server; null where too few looks were taken, or why else it is missing."""
     (phase,), seen = execution.external.run.phases, execution.external.observations
-    load, server = (time_ladder.of_phase(phase, seen, name) for name in (time_ladder.LOAD, time_ladder.SERVER))
+    groups = {name: time_ladder.of_phase(phase, seen, name) for name in (time_ladder.LOAD, time_ladder.SERVER)}
     limit = time_limit.of_phase(phase, seen)
     return {
-        "load": load and plainly.to_plain(load),
-        "server": server and plainly.to_plain(server),
+        **{name: one and plainly.to_plain(one) for name, one in groups.items()},
         "devices_busy": dict(time_ladder.busy(phase, seen)),
+        "missing": {name: time_ladder.why_unknown(phase, seen, name) for name, one in groups.items() if one is None},
         "limit": limit and time_spent.limit(limit),
         "cause": limit and limit.cause,
     }
