@@ -1,4 +1,7 @@
-"""A load of a far host that talks to another server than the named one, on a third machine. Real machines, real connections."""
+"""A load of a far host that talks to another server than the named one, on a third machine. Real machines, real connections.
+
+The load is small: in its seconds the lab's own connections move as much over the interface of the named server.
+"""
 
 import json
 import os
@@ -32,8 +35,8 @@ server = {{ pid_file = "{pid_file}", address = "{named}" }}
 kind = "command"
 quiesce = "0 s"
 argv = ["bash", "-c", '''
-for at in 1 2 3 4 5; do exec 3<> /dev/tcp/{answers}/8080; head -c 4000000 <&3 > /dev/null; exec 3>&-; sleep 0.3; done
-echo 20000000
+for at in 1 2 3 4 5; do exec 3<> /dev/tcp/{answers}/8080; head -c 60000 <&3 > /dev/null; exec 3>&-; sleep 0.3; done
+echo 300000
 ''']
 parse = "regex"
 pattern = '(\\d+)'
@@ -55,7 +58,7 @@ def test_who_answered(far, tmp_path, answers, state):  # noqa: F811
         "while True:\n"
         "    link, _ = server.accept()\n"
         "    time.sleep(0.6)\n"
-        "    link.sendall(bytes(4000000))\n"
+        "    link.sendall(bytes(60000))\n"
         "    link.close()\n"
     )
     pids = [tmp_path / f"pid{number}" for number in (0, 2)]

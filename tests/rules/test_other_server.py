@@ -1,10 +1,13 @@
 """E13: the named server, a program before it, another program in its place, and hosts apart."""
 
+from array import array
+from dataclasses import replace
+
 from assay.records import Server, ServerNode
 from assay.rules.other_server import RULE
-from audit.case_builder import Made, case_of
+from audit.case_builder import SECOND, Made, case_of
 from stage.said import FAIL, INVALIDATES, NOT_ASKED, PASS, UNVERIFIED, hold
-from stage.server_cases import served
+from stage.server_cases import gauge, served
 
 APART = Server(nodes=(ServerNode(pid_file="/p", address="10.0.0.5"),))
 DOORS = {"doors.p": "0.0.0.0:80, 10.0.0.5:443"}
@@ -41,3 +44,27 @@ def test_two_machines():
         ("its bytes are unknown", apart("10.0.0.9:80"), UNVERIFIED),
         ("its doors are unknown", apart("10.0.0.9:80", facts={}, rungs=few), UNVERIFIED),
     )
+
+
+def test_the_labs_own_connections_are_no_traffic_of_the_load():
+    moved = measured_bytes()
+    both = (("L4", "read", 0.1 * moved), ("L4", "write", 0.6 * moved))
+
+    def beside_the_lab(rungs):
+        case = served("E13", facts={"reached.p": "10.0.0.9:80", **DOORS}, server=APART, rungs=rungs)
+        counted = replace(
+            gauge(1.0, "lab_bytes", ()),
+            at_ns=array("q", (0, 1000, SECOND, SECOND + 1000)),
+            value=array("d", (0, 20_000, 20_000 + 0.6 * moved, 5 * moved)),
+        )
+        return RULE.check(replace(case, observations=replace(case.observations, series=(*case.observations.series, counted))))
+
+    hold(
+        ("nearly all is the lab's", beside_the_lab(both), FAIL, INVALIDATES),
+        ("the same without its account", apart("10.0.0.9:80", rungs=both), UNVERIFIED),
+        ("a balancer's beside it", beside_the_lab((*both, ("L4", "read", moved))), UNVERIFIED),
+    )
+
+
+def measured_bytes():
+    return sum(count.bytes for client in case_of(Made(), "E13").phase.clients for count in client.operations)

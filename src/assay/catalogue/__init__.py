@@ -30,6 +30,7 @@ from assay.catalogue.host import (
     Notes,
     Process,
     Syscalls,
+    lab_bytes,
     needs_assay,
     needs_file,
     needs_system,

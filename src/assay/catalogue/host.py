@@ -273,6 +273,16 @@ def system_of(host: Host) -> str:
     return str(getattr(host, "system", LINUX))
 
 
+def lab_bytes(host: Host) -> tuple[int, int]:
+    """Return what the lab's own connections moved over a host's interfaces by the begin of this look, and by now.
+
+    Both are 0 where nobody counts them. Between two looks it is at least the second's first less the first's second.
+    """
+    count: Callable[[], int] = getattr(host, "lab_bytes", int)
+    now, before = count(), getattr(host, "moved_before", None)
+    return now if before is None else before, now
+
+
 def needs_system(*systems: str) -> Callable[[Host], str | None]:
     """Return `Observer.available` for evidence from the commands of these systems."""
     return lambda host: None if system_of(host) in systems else f"only {' or '.join(systems)} has these commands"

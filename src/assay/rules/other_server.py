@@ -5,8 +5,9 @@ Beside them stand the sockets of the load, of the programs behind its FUSE mount
 - On one machine the other end of a load's connection belongs to a process. A connection of the server's, or of a program
   before it or on its port (L02), passes. Another program, while the server has none of these connections, is invalid.
 - On two machines the load's connections end at addresses and ports. An address of the server with a port on which it listens
-  passes. If none is, and less than `moved_share` of the load's bytes passed the server's interfaces, it is invalid. With more a
-  balancer or a translation of addresses is on the way: unverified.
+  passes. If none is, and less than `moved_share` of the load's bytes passed the server's interfaces, it is invalid. The bytes of
+  the lab's own connections to that host do not count (TCP_INFO). With more bytes a balancer or a translation of addresses is on
+  the way: unverified.
 
 Connections of the kernel (NFS, SMB) and datagrams have no process, so they are unverified. So is a server that a proxy may reach
 by a Unix socket.
@@ -72,16 +73,17 @@ def elsewhere(case: TrialCase, statement: str, who: str, share: float | None = N
 
 
 def moved_share(case: TrialCase) -> float | None:
-    """What passed the server's interfaces over what the load moved; None where nobody knows either."""
+    """What others than the lab moved over the server's interfaces, over what the load moved; None where nobody knows either."""
     moved = sum(ladder.reported_bytes(case.phase, way) or 0.0 for way in MOVING)
-    ways = (Direction.READ, Direction.WRITE)
-    steps = [
-        step
-        for seen in sides(case)
-        for way in ways
-        if (step := ladder.passed(case.phase, seen, Rung.SERVER_NIC, way)) is not None
-    ]
-    return sum(step.raw_bytes for step in steps) / moved if moved and steps else None
+    each = [passed for seen in sides(case) if (passed := passed_server(case, seen)) is not None]
+    return max(each) / moved if moved and each else None
+
+
+def passed_server(case: TrialCase, seen: Observations) -> float | None:
+    """Bytes over the server's interfaces in both directions, without the lab's own; None where not counted."""
+    steps = (ladder.passed(case.phase, seen, Rung.SERVER_NIC, way) for way in (Direction.READ, Direction.WRITE))
+    counted = [step.raw_bytes for step in steps if step is not None]
+    return max(0.0, sum(counted) - served.of_the_lab(case.phase, seen)) if counted else None
 
 
 def fact(case: TrialCase, key: str) -> str | None:
