@@ -29,6 +29,7 @@ from assay.catalogue.host import (
     Note,
     Notes,
     Process,
+    SocketPeer,
     Syscalls,
     lab_bytes,
     needs_assay,
