@@ -6,7 +6,8 @@ kernel walks all its buckets (3 ms for 24 GiB of memory). So where a process has
 known, they are asked again only after some seconds. `ip route get` and `ip link show` run once for each peer of a load, in
 that namespace (nsenter) where it is not the lab's.
 The route is asked for the socket's own address and interface. Where /proc/PID/net/nf_conntrack has a translation (NAT), it is
-asked for the address that answers. A connection that begins and ends between two looks is not seen. Listening sockets and unconnected datagram sockets have no peer.
+asked for the address that answers. A connection that begins and ends between two looks is not seen.
+Listening sockets and unconnected datagram sockets have no peer.
 Where no socket has a peer with an address, /proc/PID/net/unix tells whether one is a connection within the machine.
 """
 
