@@ -5,6 +5,7 @@ The load is small: in its seconds the lab's own connections move as much over th
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -47,9 +48,28 @@ direction = "read"
 """
 
 
-@pytest.mark.parametrize(("answers", "state"), [(0, "pass"), (2, "fail")], ids=["the named server", "a third machine"])
-def test_who_answered(far, tmp_path, answers, state):  # noqa: F811
+NAT = """
+table ip elsewhere {{
+ chain o {{
+  type nat hook output priority -100
+  ip daddr {named} tcp dport 8080 dnat to {other}
+ }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("answers", "translated", "state"),
+    [(0, False, "pass"), (2, False, "fail"), (0, True, "fail")],
+    ids=["the named server", "a third machine", "a third machine by NAT"],
+)
+def test_who_answered(far, tmp_path, answers, translated, state):  # noqa: F811
+    if translated and not shutil.which("nft"):
+        pytest.skip("needs nft")
     fleet = far(3)
+    if translated:
+        rules = NAT.format(named=fleet[0].address, other=fleet[2].address)
+        fleet[1].run("nft", "-f", "-", input=rules)
     script = tmp_path / "serve.py"
     script.write_text(
         "import os, socket, sys, time\n"

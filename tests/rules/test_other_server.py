@@ -40,6 +40,8 @@ def test_two_machines():
         ("a door of the server", apart("10.0.0.5:80, 10.0.0.1:53"), PASS),
         ("another host", apart("10.0.0.9:80", rungs=few), FAIL, INVALIDATES, "10.0.0.9:80"),
         ("another port of that host", apart("10.0.0.5:8080", rungs=few), FAIL, INVALIDATES),
+        ("its address, translated on the way", apart("10.0.0.5:80", rungs=few), UNVERIFIED, "NAT"),
+        ("its address, by its bytes", apart("10.0.0.5:80", rungs=moved), PASS),
         ("a balancer before it", apart("10.0.0.9:80", rungs=moved), UNVERIFIED),
         ("its bytes are unknown", apart("10.0.0.9:80"), UNVERIFIED),
         ("its doors are unknown", apart("10.0.0.9:80", facts={}, rungs=few), UNVERIFIED),

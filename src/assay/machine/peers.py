@@ -20,8 +20,8 @@ TRACKED, MOST_TRACKED = "/proc/sys/net/netfilter/nf_conntrack_count", 5_000
 """So many connections are looked through: each is a line of 200 characters."""
 SOCKET = re.compile(r"socket:\[(\d+)\]$")
 ROW = re.compile(r"\s*\d+: ([0-9A-F]+):\S+ ([0-9A-F]+):([0-9A-F]{4}) [0-9A-F]{2} \S+ \S+ \S+ +\d+ +\d+ (\d+) ")
-TRANSLATION = re.compile(r"src=(\S+) dst=(\S+) .*?src=(\S+) dst=")
-"""Of an entry of connection tracking: both ends as the connection has them, and who really answers."""
+TRACKED_END = re.compile(r"\b(?:src|dst|sport|dport)=(\S+)")
+"""Of an entry of connection tracking: both ends as the connection has them, then as the answers have them, each end a word."""
 
 
 def is_over_network(subject: Subject) -> bool:
@@ -131,17 +131,29 @@ def sockets_of(host: Host, pid: int) -> Iterator[str]:
             yield match[1]
 
 
+def answering(host: Host, space: NetworkSpace) -> dict[tuple[str, int, str, int], tuple[str, int]]:
+    """Return who answers each tracked connection of a namespace: address and port of both ends -> those of the one that answers.
+
+    Nobody is known where there are very many, and to users who may not read the table (root may).
+    """
+    if inside(host, space) is None and int(_text(host, TRACKED).strip() or 0) > MOST_TRACKED:
+        return {}
+    every = (TRACKED_END.findall(line) for line in _text(host, f"/proc/{space.pids[0]}/net/nf_conntrack").splitlines())
+    return {
+        (_canonical(words[0]), int(words[2]), _canonical(words[1]), int(words[3])): (_canonical(words[4]), int(words[6]))
+        for words in every
+        if len(words) == 2 * len(("src", "dst", "sport", "dport")) and all(words[at].isdecimal() for at in (2, 3, 6, 7))
+    }
+
+
 def translated(host: Host, space: NetworkSpace, to: SocketPeer) -> str | None:
     """Return who answers instead of a peer, by the connection tracking of the namespace (NAT); None without a translation.
 
-    A redirection outside of the namespace, at a router, is not seen there. Reading the table needs root.
+    A redirection outside of the namespace, at a router, is not seen there.
     """
-    if inside(host, space) is None and int(_text(host, TRACKED).strip() or 0) > MOST_TRACKED:
-        return None
-    text = _text(host, f"/proc/{space.pids[0]}/net/nf_conntrack")
-    entries = (match for line in text.splitlines() if (match := TRANSLATION.search(line)) is not None)
-    answering = {_canonical(match[3]) for match in entries if (_canonical(match[1]), _canonical(match[2])) == (to.own, to.peer)}
-    return answering.pop() if len(answering) == 1 and to.peer not in answering else None
+    known = answering(host, space)
+    found = {real for (own, _, peer, _), (real, _) in known.items() if (own, peer) == (to.own, to.peer)}
+    return found.pop() if len(found) == 1 and to.peer not in found else None
 
 
 def _canonical(text: str) -> str:

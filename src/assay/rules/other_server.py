@@ -7,7 +7,8 @@ Beside them stand the sockets of the load, of the programs behind its FUSE mount
 - On two machines the load's connections end at addresses and ports. An address of the server with a port on which it listens
   passes. If none is, and less than `moved_share` of the load's bytes passed the server's interfaces, it is invalid. The bytes of
   the lab's own connections to that host do not count (TCP_INFO). With more bytes a balancer or a translation of addresses is on
-  the way: unverified.
+  the way: unverified. Where the load's host translates addresses (NAT, /proc/PID/net/nf_conntrack), the end that answers counts.
+  If it is the server's address, and less than `moved_share` of the bytes passed its interfaces, it is unverified, too.
 
 Connections of the kernel (NFS, SMB) and datagrams have no process, so they are unverified. So is a server that a proxy may reach
 by a Unix socket.
@@ -50,10 +51,16 @@ def by_address(case: TrialCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "Who accepted the load's connections is unknown.")
     ports = {door.rpartition(":")[2] for door in doors}
     own = {end for end in ends if end.rpartition(":")[2] in ports and end.rpartition(":")[0].strip("[]") in server.addresses}
+    share = moved_share(case)
+    if own and share is not None and share < case.thresholds["moved_share"]:
+        statement = (
+            f"The load is connected to an address of the named server, but {measures.percent(share)} of its bytes passed that"
+            " server's interfaces. A cache answered, or the address is translated on the way (NAT)."
+        )
+        return found(RULE, case, State.UNVERIFIED, statement, observed={"moved_share": share})
     if own:
         return found(RULE, case, State.PASS, "The load is connected to the named server.", observed={"direct": 1})
     words = f"The load is connected to {', '.join(sorted(ends))}; the named server listens on {', '.join(sorted(doors))}"
-    share = moved_share(case)
     if share is None or share >= case.thresholds["moved_share"]:
         passed = "bytes of its interfaces unknown" if share is None else f"{measures.percent(share)} of the bytes passed it"
         return found(RULE, case, State.UNVERIFIED, f"{words}; {passed}.", observed={"moved_share": share})
