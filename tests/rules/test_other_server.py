@@ -17,8 +17,9 @@ def judged(facts, **more):
     return RULE.check(served("E13", facts=facts, **more))
 
 
-def apart(reached, facts=DOORS, rungs=()):
-    return judged({"reached.p": reached, **facts}, server=APART, rungs=rungs)
+def apart(reached, facts=DOORS, rungs=(), address="10.0.0.5"):
+    server = Server(nodes=(ServerNode(pid_file="/p", address=address),))
+    return judged({"reached.p": reached, **facts}, server=server, rungs=rungs)
 
 
 def test_one_machine():
@@ -45,6 +46,19 @@ def test_two_machines():
         ("a balancer before it", apart("10.0.0.9:80", rungs=moved), UNVERIFIED),
         ("its bytes are unknown", apart("10.0.0.9:80"), UNVERIFIED),
         ("its doors are unknown", apart("10.0.0.9:80", facts={}, rungs=few), UNVERIFIED),
+    )
+
+
+def test_addresses_are_compared_not_their_texts():
+    few, doors = (("L4", "read", 90),), {"doors.p": "[::]:80"}
+    moved = (("L4", "read", 200_000_000),)
+    hold(
+        "the same address",
+        (apart("[fd00::2]:80", doors, moved, address="FD00:0:0::2"), PASS),
+        (apart("[fe80::2]:80", doors, moved, address="fe80::2%eth1"), PASS),
+        (apart("10.0.0.5:80", doors, moved, address="::ffff:10.0.0.5"), PASS),
+        ("another one", apart("[fd00::3]:80", doors, few, address="fd00::2"), FAIL, INVALIDATES),
+        ("a name is no address", apart("[fd00::3]:80", doors, few, address="filer"), UNVERIFIED, "server.address"),
     )
 
 

@@ -16,6 +16,7 @@ by a Unix socket.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator
 
 from assay import measures
@@ -50,7 +51,10 @@ def by_address(case: TrialCase) -> Finding:
     if not ends or not doors or server is None or not server.addresses:
         return found(RULE, case, State.UNVERIFIED, "Who accepted the load's connections is unknown.")
     ports = {door.rpartition(":")[2] for door in doors}
-    own = {end for end in ends if end.rpartition(":")[2] in ports and end.rpartition(":")[0].strip("[]") in server.addresses}
+    named = {canonical(one) for one in server.addresses}
+    if None in named:
+        return found(RULE, case, State.UNVERIFIED, "The server is named by no IP address. Set server.address to one.")
+    own = {end for end in ends if end.rpartition(":")[2] in ports and canonical(end.rpartition(":")[0].strip("[]")) in named}
     share = moved_share(case)
     if own and share is not None and share < case.thresholds["moved_share"]:
         statement = (
@@ -65,6 +69,16 @@ def by_address(case: TrialCase) -> Finding:
         passed = "bytes of its interfaces unknown" if share is None else f"{measures.percent(share)} of the bytes passed it"
         return found(RULE, case, State.UNVERIFIED, f"{words}; {passed}.", observed={"moved_share": share})
     return elsewhere(case, f"{words} at {', '.join(server.addresses)}.", ", ".join(sorted(ends)), share)
+
+
+def canonical(address: str) -> str | None:
+    """An IP address as the kernel's tables are printed, without the interface of a link-local one; None for other texts."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return str(mapped or found)
 
 
 def elsewhere(case: TrialCase, statement: str, who: str, share: float | None = None) -> Finding:
