@@ -227,7 +227,7 @@ def figure(folder: Path, text: str, env: Mapping[str, str]) -> str:
 
 def attempts(folder: Path) -> str:
     """How often noise had a trial repeated."""
-    repeated = sum(one.name != "1" for one in folder.glob("lab/*/trials/*/*"))
+    repeated = sum(one.name != "attempt-1" for one in folder.glob("lab/*/trials/*/attempt-*"))
     return f" with {repeated} repeats for noise" if repeated else ""
 
 

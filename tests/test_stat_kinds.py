@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import socket
+import subprocess
 import threading
 from pathlib import Path
 
@@ -167,3 +168,21 @@ def test_each_socket_call_is_counted_once_and_a_peek_is_none():
             near.send(bytes(700))
             os.read(far.fileno(), 700)
         assert counter.used()[os.getpid()] == socket_bytes.SocketUse(700, 700, 5000, 5000)
+
+
+ELSEWHERE = """
+ip link set lo up
+{python} -m http.server 8099 > /dev/null 2>&1 &
+server=$!
+until curl -s -o /dev/null http://127.0.0.1:8099/; do sleep 0.1; done
+{assay} stat -- curl -s -o /dev/null http://127.0.0.1:8099/data
+kill $server
+"""
+
+
+@pytest.mark.skipif(not (shutil.which("curl") and shutil.which("ip")), reason="needs curl and ip")
+def test_what_nobody_counted_in_another_network_namespace_is_not_called_little(disk):
+    words = ELSEWHERE.format(python=PYTHON, assay=Path(PYTHON).parent / "assay")
+    done = subprocess.run(("unshare", "--net", "sh", "-c", words), cwd=disk, check=True, capture_output=True, text=True)
+    assert "nobody counted its bytes through sockets" in done.stderr
+    assert "moved less than" not in done.stderr

@@ -43,6 +43,20 @@ def test_what_counts_in_which_namespace():
     assert {one.subject for one in readings(found)} == {"interface:eth0"}
 
 
+def test_the_labs_own_connections_count_on_the_hosts_own_interfaces_alone():
+    def told(subject, *, own=True):
+        looks = [snapshot(Edge.ARMED, 0, 1000, own=own), snapshot(Edge.LAST, 10**9, 51_000, own=own)]
+        counts = ((500, 700), (9_000, 9_900))
+        return OBSERVER.parse(
+            "s", "p", [replace(one, raw={**one.raw, "lab": lab}) for one, lab in zip(looks, counts, strict=True)], subject
+        )
+
+    apart = replace(SUBJECT, reaches=())
+    found = the_series(told(apart), "lab_bytes", "server")
+    assert [*zip(found.at_ns, found.value, strict=True)] == [(0, 0), (1, 200), (10**9, 8_500), (10**9 + 1, 9_400)]
+    assert not [one for one in told(apart, own=False).series if one.metric == "lab_bytes"], "a namespace of the server's own"
+
+
 def test_segments_sent_again_for_nothing_are_the_receivers_word():
     looks = [snapshot(Edge.ARMED, 0, 1000), snapshot(Edge.LAST, 10**9, 51_000, again=2)]
     said = [f"TcpExt: SyncookiesSent TCPDSACKRecv\nTcpExt: 0 {count}\nIpExt: A\nIpExt: 1\n" for count in (7, 9)]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from assay.records import State
+from assay.records import Role, State
 from assay.rules.end_cpu import RULE
 from audit.case_builder import Made, case_of
 from stage.network_cases import SECOND, SECONDS, SERVER_PID, between
@@ -52,6 +52,12 @@ def test_without_the_account_by_cpu_nothing_is_known():
     assert "too short" in RULE.check(brief).statement
 
 
+def looking():
+    case = between("L12")
+    clients = tuple(replace(one, role=Role.READER) for one in case.phase.clients)
+    return replace(case, phase=replace(case.phase, clients=clients))
+
+
 def test_states():
     hold(
         "a cpu that both ends share",
@@ -73,4 +79,5 @@ def test_states():
         "it is for servers with an address",
         (RULE.applies(case_of(Made(), "L12")), NOT_ASKED),
         (RULE.applies(between("L12")), ASKED),
+        ("a reader that looks until it sees something", RULE.applies(looking()), NOT_ASKED),
     )

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.records import Claim, Durability, EngineError, OperationTotal, Severity, State, Tier
+from assay.records import Claim, CoherenceEnd, CoherenceStep, Durability, EngineError, OperationTotal, Severity, State, Tier
 from assay.rules.errors_hidden import RULE
 from audit.case_builder import DIRECTIONS, Made, case_of
 from stage.rows import each
@@ -41,6 +41,27 @@ def test_a_record_that_is_not_what_was_written_is_no_failure():
     """The engine counts it as a failed operation too; E05 speaks of it."""
     found = RULE.check(case(errors=500, kinds=[("read", 84, 500, "verify")]))
     assert (found.state, found.observed["error_share"]) == (State.PASS, 0.0)
+
+
+def looked_for(never, figure, errors=0):
+    """A reader that looked five times for what a writer did, at most 5 s each."""
+    step = CoherenceStep(
+        tries=5, unprepared=0, seen=5 - never, never=never, stale=0, granted_twice=0, expected=0, lost=0,
+        resolution_p50_ns=1, resolution_max_ns=1,
+    )  # fmt: skip
+    made = case(figure=figure, errors=errors)
+    (client,) = made.phase.clients
+    client = replace(client, coherence=CoherenceEnd(limit_ns=5 * 10**9, steps={"read": step}))
+    return RULE.check(replace(made, phase=replace(made.phase, clients=(client,))))
+
+
+def test_what_was_never_seen_took_at_least_so_long_as_it_was_looked_for():
+    hold(
+        ("some are never seen", looked_for(2, "latency_p50_ns"), State.FAIL, Severity.NOTES, "2 of 5 were not seen within 5 s"),
+        ("all are seen", looked_for(0, "latency_p50_ns"), PASS),
+        ("how often is the figure itself", looked_for(2, "never"), PASS),
+        ("failures come first", looked_for(2, "latency_p50_ns", errors=5000), Severity.INVALIDATES),
+    )
 
 
 MEDIA = Claim(durability=Durability.STABLE_MEDIA)

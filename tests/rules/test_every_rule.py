@@ -49,7 +49,10 @@ ENOUGH = {
     "E06": {"values.*": "a tool that told nothing has no figure"},
     "E07": {"*": "it names the versions that were compared"},
     "E08": {"directory.*": "it names what was counted"},
-    "G04": {"values.*.answers_*": "a sample of the answers tells all its counts together"},
+    "G04": {
+        "clients.coherence*": "a reader tells what it never saw together with its latencies",
+        "values.*.answers_*": "a sample of the answers tells all its counts together",
+    },
     "G05": {"values.*": "the bytes and the time are judged"},
     "G06": {"clients.errors.what": "G04 counts errors of each kind"},
     "G10": {"*.net.zerocopy": "an end that was asked for none tells none; the knob decides"},

@@ -28,6 +28,12 @@ def judged(baseline, candidate, factor=TARGET):
     return RULE.check(comparison_case("C01", factor, baseline, candidate))
 
 
+def test_an_arm_without_a_run_is_no_lack_of_facts():
+    full = [arm(fact("memory.total", "4 GiB"))]
+    assert "an arm has no run that counts" in judged(full, []).statement
+    assert "not every run has facts" in judged(full, [(full[0][0], Observations())]).statement
+
+
 def test_equal_facts_noise_and_identity_are_not_shown():
     left = arm(fact("host.load", "1", FactClass.NOISE), fact("host.name", "x", FactClass.IDENTITY), fact("memory.total", "4 GiB"))
     right = arm(
@@ -189,6 +195,9 @@ def test_two_targets_on_one_file_system_are_noted(first, second, state):
     assert finding.state is state
     assert (finding.severity is Severity.NOTES) == (state is State.FAIL)
     assert judged(*arms, CLIENTS).short != "one file system"
+    ran, seen = arms[1][0]
+    own = dataclasses.replace(ran, places=tuple(dataclasses.replace(one, storage="/pool") for one in ran.places))
+    assert judged(arms[0], [(own, seen)]).state is State.PASS, "a file system of its own, on what these facts are of"
 
 
 def test_states():

@@ -85,6 +85,14 @@ def passing(subject, metric, moved):
     return replace(series, host="c.1")
 
 
+def sent_without_a_claim(passed, operation="send"):
+    """Data that an end of Assay's sent by the interface that the route names, and the bytes that this one counted."""
+    facts = [("target.server.route", "eth0"), ("target.server.route_kind", "physical")]
+    case = network_cases.between("L05", facts=facts, claim=Claim(), operation=operation)
+    rung = counted(2.0, "L3", "read", passed * sum(one.bytes for one in case.phase.clients[0].operations), "interface:eth0")
+    return RULE.check(replace(case, observations=replace(case.observations, readings=(*case.observations.readings, rung))))
+
+
 def over_line(*, sent, delivered, arrived):
     """Datagrams through a line of the lab, in MiB: by their sender, by the line, by their receiver."""
     gauges = [("line", "line:wan.up", "delivered_bytes", (0, delivered * MIB))]
@@ -154,6 +162,10 @@ def test_states():
         "sockets in the lab's own namespace: the bytes of its interface, not the route, decide",
         (over_hosts(WIRE, inside=("eth0", "virtual", "own")), PASS),
         (over_hosts(WIRE, inside=("eth0", "virtual", "own"), passed=MIB), INVALIDATES),
+        "as-is, what was sent by another way than the route names is noted",
+        (sent_without_a_claim(1.05), PASS),
+        (sent_without_a_claim(0.01), FAIL, Severity.NOTES, "traffic outside eth0"),
+        ("a cache may answer reads", judged(Claim(), ("eth0", "physical"), MIB), PASS),
         "datagrams that the line's own queue dropped took no other way",
         (over_line(sent=1000, delivered=100, arrived=98), PASS),
         (over_line(sent=1000, delivered=5, arrived=500), FAIL, INVALIDATES),

@@ -34,6 +34,13 @@ def test_what_is_no_address(tmp_path, address):
     assert mistake.startswith(f"found address {address!r}; expected an IP address")
 
 
+@each("address", "fe80::1", "fe80::1%eth0")
+def test_a_link_local_address_is_refused_before_the_run(tmp_path, address):
+    (mistake,) = TARGET.check(HOST, given(tmp_path, address))
+    assert mistake.startswith(f"address {address} is link-local: both ends of Assay need an address without an interface.")
+    assert TARGET.check(HOST, given(tmp_path, f"[{address}]:5201")) == (), "a tool may take it"
+
+
 @pytest.mark.skipif(not shutil.which("ip"), reason="no ip")
 def test_an_address_of_another_host(tmp_path):
     (mistake,) = TARGET.check(HOST, given(tmp_path, "203.0.113.9"))

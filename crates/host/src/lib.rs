@@ -21,7 +21,7 @@ pub use extents::{Extents, fiemap, placed};
 pub use kernel_log::KernelLog;
 pub use memory::MemoryHeld;
 pub use namespaces::{enter_own_mounts, unmount_in};
-pub use peers::socket_peers;
+pub use peers::{SocketPeer, socket_peers};
 pub use semantics::semantics;
 pub use space::space;
 pub use speed::timed_pieces;

@@ -22,7 +22,15 @@ fn connected_sockets_alone_have_a_peer() {
     assert!(before.is_empty(), "{before:?}");
     let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let second = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    assert_eq!(socket_peers(own).unwrap(), [Ipv4Addr::LOCALHOST]);
+    let found = socket_peers(own).unwrap();
+    let ends: Vec<_> = found
+        .iter()
+        .map(|one| (one.peer, one.own, one.device.as_str()))
+        .collect();
+    assert_eq!(
+        ends,
+        [(Ipv4Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into(), "")]
+    );
     drop((client, second, open, pair, listener));
     assert!(socket_peers(own).unwrap().is_empty());
 }

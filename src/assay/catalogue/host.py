@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from assay.frozen import dataclass
 
@@ -94,6 +94,16 @@ class Extents:
     extents: int
 
 
+class SocketPeer(NamedTuple):
+    """Where a connected socket leads, and what of it decides on the route."""
+
+    peer: str
+    own: str = ""
+    """Its own address; empty where it is not known."""
+    device: str = ""
+    """The interface that it is bound to, as each is that is connected to a link-local address; empty without one."""
+
+
 class Syscalls(Protocol):
     """System calls; where nothing is installed, what plain tools can do for them, and OSError for the rest."""
 
@@ -131,8 +141,8 @@ class Syscalls(Protocol):
         """What came into the kernel's log since the former call, as /dev/kmsg gives it; nothing at the first. Raises OSError."""
         ...
 
-    def socket_peers(self, pid: int) -> tuple[str, ...]:
-        """The addresses that the sockets of a process are connected to, each once. Raises OSError, also where the host cannot."""
+    def socket_peers(self, pid: int) -> tuple[SocketPeer, ...]:
+        """Where the connected sockets of a process lead, each once. Raises OSError, also where the host cannot."""
         ...
 
     def answer(self, socket: str, line: str) -> str:
@@ -271,6 +281,16 @@ SNMP = "SNMP"
 def system_of(host: Host) -> str:
     """Return the name of a host's kernel as uname(1) prints it; `Linux` where a host has no name for it."""
     return str(getattr(host, "system", LINUX))
+
+
+def lab_bytes(host: Host) -> tuple[int, int]:
+    """Return what the lab's own connections moved over a host's interfaces by the begin of this look, and by now.
+
+    Both are 0 where nobody counts them. Between two looks it is at least the second's first less the first's second.
+    """
+    count: Callable[[], int] = getattr(host, "lab_bytes", int)
+    now, before = count(), getattr(host, "moved_before", None)
+    return now if before is None else before, now
 
 
 def needs_system(*systems: str) -> Callable[[Host], str | None]:

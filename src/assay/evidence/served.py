@@ -31,6 +31,8 @@ DOORS_FACT = "target.server.doors."
 """Before the name of a phase, on the server's host without a load: `10.0.0.5:80`, where the server listens."""
 LINE_FACT = "target.line"
 """The paths of the lab's own line between clients and server."""
+LAB_BYTES = "lab_bytes"
+"""What the lab's own connections moved over interfaces of the server's host: two samples a look, before it and after it."""
 LINE_BYTES = "line.delivered_bytes"
 PEERS_FACT = "sockets.peers."
 """Before the name of a phase: `127.0.0.1 through lo (loopback)`, or `A_UNIX_SOCKET`."""
@@ -123,6 +125,17 @@ def below_client(run: Run, phase: Phase, observations: Observations) -> ladder.L
     """What reads made others deliver: what a server sent (L4), where one is named, else what storage was made to read (L2)."""
     rung, way = (Rung.CLIENT_CACHE, Direction.READ) if server(run) is None else (Rung.SERVER_NIC, Direction.WRITE)
     return ladder.passed(phase, observations, rung, way)
+
+
+def of_the_lab(phase: Phase, observations: Observations) -> float:
+    """Bytes of the lab's own connections that passed the server's interfaces with the load's, at least."""
+    found = 0.0
+    for series in ladder.gauges(phase, observations, LAYER, LAB_BYTES):
+        counted = [one for one in observations.rung(phase.name, Rung.SERVER_NIC, Direction.READ) if one.host == series.host]
+        if counted and series.value:
+            end = ladder.latest_sample(series, counted[0].to_ns) or 0.0
+            found += max(0.0, end - (ladder.value_after(series, counted[0].from_ns + 1) or 0.0))
+    return found
 
 
 def payload(phase: Phase, observations: Observations, direction: Direction) -> float | None:

@@ -1,7 +1,7 @@
 """Hears of every task that ends, with what it used: the kernel's taskstats, whoever waits for the task or does not.
 
-Needs CAP_NET_ADMIN in the first user and process namespace. The kernel cuts each figure of I/O down to whole KiB
-(kernel/tsacct.c), calls included, so sums are lower bounds by less than a KiB for each task.
+Needs CAP_NET_ADMIN in the first user and process namespace, and is told in the first network namespace alone. The kernel cuts
+each figure of I/O down to whole KiB (kernel/tsacct.c), calls included, so sums are lower bounds by less than a KiB for each task.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import errno
 import os
 import socket
 import struct
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +19,7 @@ from typing import NamedTuple
 NETLINK_GENERIC = 16
 SO_RCVBUFFORCE = 33
 BUFFER_BYTES = 8 << 20
+PATIENCE_S = 1.0
 CUT_BYTES = 1023
 """What a figure of one task may lack at most."""
 
@@ -111,6 +114,7 @@ class Exits:
             self._ask(family, TASKSTATS_GET, _attribute(REGISTER_CPUS, cpus.encode() + b"\0"))
             self._acknowledged()
             self._socket.setblocking(False)
+            self._hear_one()
         except BaseException:
             self._socket.close()
             raise
@@ -148,6 +152,20 @@ class Exits:
             raise OSError(errno.ENOENT, "this kernel has no taskstats")
         self._acknowledged()
         return int(struct.unpack_from("=H", found)[0])
+
+    def _hear_one(self) -> None:
+        """End a thread and hear of it. Raises OSError where that is not told, though the kernel has taken the listener."""
+        thread = threading.Thread(target=int)
+        thread.start()
+        task = Path(f"/proc/self/task/{thread.native_id}")
+        thread.join()
+        since = time.monotonic()
+        while task.exists() and time.monotonic() - since < PATIENCE_S:  # it is told before it is gone
+            time.sleep(0.0002)
+        try:
+            self._socket.recv_into(self._buffer)
+        except BlockingIOError:
+            raise OSError(errno.EOPNOTSUPP, "no end of a task is told in this network namespace") from None
 
     def _acknowledged(self) -> None:
         _raise_refused(self._socket.recv(MESSAGE_BYTES))

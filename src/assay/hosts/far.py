@@ -41,6 +41,10 @@ class FarHost:
         self._looks: dict[str, Asked] = {}
         self.shared: SharedLooks | None = None
         """What other hosts of the same experiment are asked."""
+        self.lab_bytes: Callable[[], int] = int
+        """What the lab's own connections to it moved over its interfaces, at least."""
+        self.moved_before: int | None = None
+        """The same when the look began that this host is of."""
 
     def __enter__(self) -> Self:
         return self
@@ -137,7 +141,8 @@ class FarHost:
     def look(self, name: str) -> FarLook:
         """Begin a look; what the last one of this name, or another host's, asked is asked in one exchange between two clocks."""
         former = recalled(self._looks, name) or (self.shared.recall(name) if self.shared else ())
-        return FarLook(self, OneExchange(self._exchange, former), functools.partial(self._remember, name))
+        moved = self.lab_bytes()  # before anything is asked: what this look itself moves is not surely counted yet
+        return FarLook(self, OneExchange(self._exchange, former), functools.partial(self._remember, name), moved)
 
     def _remember(self, name: str, asked: Asked) -> None:
         self._looks[name] = asked
@@ -170,9 +175,11 @@ class FarHost:
 class FarLook:
     """One look at a far host."""
 
-    def __init__(self, far: FarHost, asking: OneExchange, remember: Callable[[Asked], None]) -> None:
-        """`remember` keeps what this look asked for the next one of its name."""
-        self.host: Host = far.over(asking)
+    def __init__(self, far: FarHost, asking: OneExchange, remember: Callable[[Asked], None], moved: int) -> None:
+        """`remember` keeps what this look asked for the next one of its name; `moved` is what the lab moved before it."""
+        same = far.over(asking)
+        same.moved_before = moved
+        self.host: Host = same
         self._asking, self._remember = asking, remember
 
     def end(self) -> tuple[int, int]:

@@ -7,7 +7,7 @@ import errno
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import CacheStat, Extents
+from assay.catalogue import CacheStat, Extents, SocketPeer
 from assay.errors import LostHostError
 from assay.hosts.exchange import Asking, Message
 
@@ -74,7 +74,7 @@ class FarCalls:
         """Return what came into the kernel's log since the former call; nothing at the first. Raises OSError."""
         return str(self._ask("kernel_log")["text"])
 
-    def socket_peers(self, pid: int) -> tuple[str, ...]:
+    def socket_peers(self, pid: int) -> tuple[SocketPeer, ...]:
         """Raise OSError: the agent has no such request."""
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), f"/proc/{pid}/fd")
 

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import CacheStat, Extents
+from assay.catalogue import CacheStat, Extents, SocketPeer
 
 KMSG = "/dev/kmsg"
 LONGEST_RECORD = 8192
@@ -150,11 +150,11 @@ class KernelCalls:
         """Return what came into the kernel's log since the former call; nothing at the first. Raises OSError."""
         return self._log.since()
 
-    def socket_peers(self, pid: int) -> tuple[str, ...]:
-        """Return the addresses that a process's sockets are connected to. Raises OSError (EPERM, ENOSYS before Linux 5.6)."""
+    def socket_peers(self, pid: int) -> tuple[SocketPeer, ...]:
+        """Return where a process's connected sockets lead. Raises OSError (EPERM, ENOSYS before Linux 5.6)."""
         from assay import _core
 
-        return tuple(_core.socket_peers(pid))
+        return tuple(SocketPeer(*one) for one in _core.socket_peers(pid))
 
     def answer(self, socket: str, line: str) -> str:
         """Hand a line to the process that listens at an abstract socket; return its answer. Raises OSError."""

@@ -107,6 +107,14 @@ class Local:
         """Return whether commands run as root; never on a recorded host."""
         return self.root is None and os.geteuid() == 0
 
+    def lab_bytes(self) -> int:
+        """Return what the lab's own connections to other hosts moved over interfaces of this one, at least."""
+        if self.root is not None:
+            return 0
+        from assay.hosts import own_connections
+
+        return own_connections.moved()
+
     def monotonic_ns(self) -> int:
         """CLOCK_MONOTONIC now."""
         return time.monotonic_ns()

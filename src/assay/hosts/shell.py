@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -48,6 +48,10 @@ class ShellHost:
         self.name, self.address = name, address
         self._door, self._shells = door, Shells(name, door)
         self._first = self._shells.first = self._shells.shell()
+        self.lab_bytes: Callable[[], int] = int
+        """What the lab's own connections to it moved over its interfaces, at least."""
+        self.moved_before: int | None = None
+        """The same when the look began that this host is of."""
         self._first.ask(f"A_TOKEN={self._shells.token}\n{NOTES}{FILES}")
         user, self.system, self.release, self.architecture, page = self._first.ask(SYSTEM).text.split("\n")[:5]
         self._user = user
@@ -171,7 +175,7 @@ class ShellHost:
         """Return the same host, with its files as one look finds them."""
         assert isinstance(self._files, Files), "a look inside a look"
         same, files = copy.copy(self), SeenFiles(self._files, name, wishes)
-        vars(same).update(_files=files)
+        vars(same).update(_files=files, moved_before=self.lab_bytes())
         return same, files
 
     def remember(self, name: str, wishes: Wishes) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import NoReturn
 
-from assay.catalogue import CacheStat, Completed, Extents
+from assay.catalogue import CacheStat, Completed, Extents, SocketPeer
 from assay.errors import AssayError
 from assay.hosts.kernel_calls import KMSG, LOST_RECORDS
 from assay.hosts.shell_commands import Commands
@@ -143,7 +143,7 @@ class ShellCalls:
         """Raise OSError."""
         _no_tool("the CPU clock of a process", f"/proc/{pid}")
 
-    def socket_peers(self, pid: int) -> tuple[str, ...]:
+    def socket_peers(self, pid: int) -> tuple[SocketPeer, ...]:
         """Raise OSError."""
         _no_tool("asking the sockets of a process", f"/proc/{pid}/fd")
 

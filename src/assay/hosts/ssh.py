@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from assay.errors import LostHostError, MissingError, RefusedError
+from assay.hosts import own_connections
 from assay.hosts.addresses import Address
 from assay.hosts.ssh_channel import SshChannel
 
@@ -74,8 +75,10 @@ class Door:
     def __init__(self, name: str, address: Address) -> None:
         self.name, self.address = name, address
         self._connections: list[asyncssh.SSHClientConnection] = []
+        self._moved: dict[asyncssh.SSHClientConnection, int] = {}
         self._opening: asyncio.Lock | None = None
         self._closed = False
+        own_connections.DOORS.add(self)
 
     def open(self, command: str) -> SshChannel:
         """Start a command by the far user's login shell.
@@ -111,6 +114,12 @@ class Door:
         """The kind and fingerprint of the host's key; empty before the first connection."""
         keys = (connection.get_server_host_key() for connection in self._connections)
         return next((f"{key.get_algorithm()} {key.get_fingerprint('sha256')}" for key in keys if key is not None), "")
+
+    def moved(self) -> int:
+        """Return the bytes that its connections moved over interfaces, at least; one that has ended keeps its last count."""
+        for connection in tuple(self._connections):
+            self._moved[connection] = max(own_connections.passed(connection), self._moved.get(connection, 0))
+        return sum(tuple(self._moved.values()))
 
     def close(self) -> None:
         """Close every connection, and with it all that was opened over it; the door stays closed."""

@@ -176,6 +176,7 @@ def _reached(spec: HostSpec, door: Door | ExecDoor, engine: Path) -> OpenedHost:
         from assay.hosts.shell import ShellHost
 
         host = ShellHost(spec.name, door, address=where)
+    host.lab_bytes = door.moved
 
     def end() -> None:
         host.close()

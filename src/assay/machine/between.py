@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from assay.catalogue import Host
-from assay.machine.peers import address, sockets_of, spaces
+from assay.machine.peers import address, answering, sockets_of, spaces
 
 ROW = re.compile(r"\s*\d+: ([0-9A-F]+:[0-9A-F]{4}) ([0-9A-F]+:[0-9A-F]{4}) (01|0A) \S+ \S+ \S+ +\d+ +\d+ (\d+) ")
 TABLES = ("tcp", "tcp6")
@@ -105,17 +105,27 @@ def _ends(_host: Host) -> dict[tuple[int, ...], tuple[tuple[str, ...], int]]:
 
 def doors(host: Host, server: tuple[int, ...]) -> tuple[str, ...]:
     """Return where a server listens, `10.0.0.5:80`; looked for until something was found."""
-    return _remembered(host, server[:1], server, lambda one: one.local if one.listens else "")
+    return _remembered(host, server[:1], server, lambda one: printed(one.local) if one.listens else "")
 
 
 def reached(host: Host, load: tuple[int, ...]) -> tuple[str, ...]:
-    """Return the other ends of a load's connections, `10.0.0.5:80`; looked for until something was found."""
-    return _remembered(host, load, load, lambda one: "" if one.listens else one.remote)
+    """Return the other ends of a load's connections, `10.0.0.5:80`; looked for until something was found.
+
+    Of a connection whose addresses are translated on this host (NAT) it is the end that answers.
+    """
+    tracked = functools.cache(lambda: [answering(host, space) for space in spaces(host, load)])
+
+    def end_of(one: Connection) -> str:
+        ends = (*_parts(one.local), *_parts(one.remote))
+        return "" if one.listens else _printed(*next((known[ends] for known in tracked() if ends in known), ends[2:]))
+
+    return _remembered(host, load, load, end_of)
 
 
 def _remembered(
     host: Host, key: tuple[int, ...], processes: tuple[int, ...], end_of: Callable[[Connection], str]
 ) -> tuple[str, ...]:
+    """Return what is found in the sockets of these processes; `end_of` prints an end, or nothing."""
     known = _ends(host)
     found, tries = known.get(key, ((), 0))
     if found or tries >= MOST_TRIES:
@@ -123,15 +133,22 @@ def _remembered(
     if len(known) >= MOST_REMEMBERED:
         known.clear()
     ends = sorted({end for one in _sockets(host, processes, {}) if (end := end_of(one))})
-    known[key] = tuple(map(printed, ends[:MOST_ENDS])), tries + 1
+    known[key] = tuple(ends[:MOST_ENDS]), tries + 1
     return known[key][0]
 
 
 def printed(end: str) -> str:
     """Return `10.0.0.5:80` of what the kernel prints."""
+    return _printed(*_parts(end))
+
+
+def _printed(words: str, port: int) -> str:
+    return f"{f'[{words}]' if ':' in words else words}:{port}"
+
+
+def _parts(end: str) -> tuple[str, int]:
     digits, _, port = end.rpartition(":")
-    words = address(digits)
-    return f"{f'[{words}]' if ':' in words else words}:{int(port, 16)}"
+    return address(digits), int(port, 16)
 
 
 def is_through(end: str, doors: set[str]) -> bool:

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from assay.catalogue import Host
+from assay.catalogue import Host, SocketPeer
 from assay.frozen import dataclass
 from assay.machine import fuse
 from assay.machine.server import ServerInterface, family, network_of, pids, way
@@ -16,8 +16,12 @@ TABLES = ("tcp", "tcp6", "udp", "udp6")
 BY_KERNEL = frozenset(("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre", "beegfs", "orangefs", "gfs2", "ocfs2"))
 """File systems whose connections are the kernel's: no process has their sockets."""
 MOST_WAYS = 256
+TRACKED, MOST_TRACKED = "/proc/sys/net/netfilter/nf_conntrack_count", 5_000
+"""So many connections are looked through: each is a line of 200 characters."""
 SOCKET = re.compile(r"socket:\[(\d+)\]$")
-ROW = re.compile(r"\s*\d+: \S+ ([0-9A-F]+):([0-9A-F]{4}) [0-9A-F]{2} \S+ \S+ \S+ +\d+ +\d+ (\d+) ")
+ROW = re.compile(r"\s*\d+: ([0-9A-F]+):\S+ ([0-9A-F]+):([0-9A-F]{4}) [0-9A-F]{2} \S+ \S+ \S+ +\d+ +\d+ (\d+) ")
+TRACKED_END = re.compile(r"\b(?:src|dst|sport|dport)=(\S+)")
+"""Of an entry of connection tracking: both ends as the connection has them, then as the answers have them, each end a word."""
 
 
 def is_over_network(subject: Subject) -> bool:
@@ -58,8 +62,8 @@ def spaces(host: Host, processes: Iterable[int]) -> tuple[NetworkSpace, ...]:
     return tuple(NetworkSpace(name=name, pids=tuple(each)) for name, each in found.items())
 
 
-def peers(host: Host, space: NetworkSpace, sockets: Collection[str] | None = None) -> tuple[str, ...]:
-    """Return the addresses that the sockets of the processes in a namespace are connected to; `sockets`: as already read."""
+def peers(host: Host, space: NetworkSpace, sockets: Collection[str] | None = None) -> tuple[SocketPeer, ...]:
+    """Return where the connected sockets of the processes in a namespace lead; `sockets`: as already read."""
     inodes = {inode for pid in space.pids for inode in sockets_of(host, pid)} if sockets is None else set(sockets)
     if not inodes:
         return ()
@@ -70,14 +74,14 @@ def peers(host: Host, space: NetworkSpace, sockets: Collection[str] | None = Non
     return tuple(dict.fromkeys(peer for text in tables for peer in peers_in(text, inodes)))
 
 
-def _peers_of_sockets(host: Host, processes: Iterable[int]) -> tuple[str, ...] | None:
+def _peers_of_sockets(host: Host, processes: Iterable[int]) -> tuple[SocketPeer, ...] | None:
     """Return the peers as the sockets themselves name them; None where they cannot be asked.
 
     The tables are those of all connections: the kernel searches the place of each possible one, which takes milliseconds.
     """
     if host.far or host.syscalls is None:
         return None
-    found: list[str] = []
+    found: list[SocketPeer] = []
     for pid in processes:
         try:
             found += host.syscalls.socket_peers(pid)
@@ -89,16 +93,16 @@ def _peers_of_sockets(host: Host, processes: Iterable[int]) -> tuple[str, ...] |
 
 
 @functools.lru_cache(maxsize=16)
-def _ways(_host: Host) -> dict[tuple[tuple[int, ...], str, str], ServerInterface]:
-    """Return the ways that were found on a host before, by load, namespace and address."""
+def _ways(_host: Host) -> dict[tuple[tuple[int, ...], str, SocketPeer], ServerInterface]:
+    """Return the ways that were found on a host before, by load, namespace and ends."""
     return {}
 
 
-def way_of(host: Host, load: tuple[int, ...], space: NetworkSpace, address: str) -> ServerInterface | None:
+def way_of(host: Host, load: tuple[int, ...], space: NetworkSpace, to: SocketPeer) -> ServerInterface | None:
     """Return the way from a namespace to an address, asked once for a load: it takes two commands, and clients come and go."""
-    known, key = _ways(host), (load, space.name, address)
+    known, key = _ways(host), (load, space.name, to)
     if key not in known:
-        found = way(host, address, inside(host, space))
+        found = way(host, to.peer, inside(host, space), own=to.own, device=to.device)
         if found is None:
             return None
         if len(known) >= MOST_WAYS:
@@ -127,12 +131,43 @@ def sockets_of(host: Host, pid: int) -> Iterator[str]:
             yield match[1]
 
 
-def peers_in(table: str, inodes: set[str]) -> Iterator[str]:
+def answering(host: Host, space: NetworkSpace) -> dict[tuple[str, int, str, int], tuple[str, int]]:
+    """Return who answers each tracked connection of a namespace: address and port of both ends -> those of the one that answers.
+
+    Nobody is known where there are very many, and to users who may not read the table (root may).
+    """
+    if inside(host, space) is None and int(_text(host, TRACKED).strip() or 0) > MOST_TRACKED:
+        return {}
+    every = (TRACKED_END.findall(line) for line in _text(host, f"/proc/{space.pids[0]}/net/nf_conntrack").splitlines())
+    return {
+        (_canonical(words[0]), int(words[2]), _canonical(words[1]), int(words[3])): (_canonical(words[4]), int(words[6]))
+        for words in every
+        if len(words) == 2 * len(("src", "dst", "sport", "dport")) and all(words[at].isdecimal() for at in (2, 3, 6, 7))
+    }
+
+
+def translated(host: Host, space: NetworkSpace, to: SocketPeer) -> str | None:
+    """Return who answers instead of a peer, by the connection tracking of the namespace (NAT); None without a translation.
+
+    A redirection outside of the namespace, at a router, is not seen there.
+    """
+    known = answering(host, space)
+    found = {real for (own, _, peer, _), (real, _) in known.items() if (own, peer) == (to.own, to.peer)}
+    return found.pop() if len(found) == 1 and to.peer not in found else None
+
+
+def _canonical(text: str) -> str:
+    import ipaddress  # only where connections are tracked
+
+    return str(ipaddress.ip_address(text)) if ":" in text else text
+
+
+def peers_in(table: str, inodes: set[str]) -> Iterator[SocketPeer]:
     """Yield the peers of these sockets in a table of the kernel; none for sockets without one."""
     for line in table.splitlines()[1:]:
         match = ROW.match(line)
-        if match is not None and match[3] in inodes and int(match[2], 16):
-            yield address(match[1])
+        if match is not None and match[4] in inodes and int(match[3], 16):
+            yield SocketPeer(peer=address(match[2]), own=address(match[1]))
 
 
 def address(digits: str) -> str:

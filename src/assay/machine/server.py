@@ -18,6 +18,8 @@ MOST_FILES = 1024
 DEEPEST = 8
 """Directory levels below a data directory."""
 LOOPBACK = "lo"
+LINK_LOCAL = ("fe8", "fe9", "fea", "feb")
+"""How addresses begin that each interface may lead to (RFC 4291)."""
 RATES = ("ceil", "rate", "bandwidth", "maxrate")
 """What shapers call their rate: htb and hfsc, tbf and netem, cake, fq (of each connection)."""
 WITHOUT_CLASSES = frozenset(
@@ -168,13 +170,22 @@ class ServerInterface:
     """The address of the first router on the way; None where the interface's own network has the address."""
 
 
-def way(host: Host, address: str, pid: int | None = None, namespace: str | None = None) -> ServerInterface | None:
+def way(
+    host: Host, address: str, pid: int | None = None, namespace: str | None = None, *, own: str = "", device: str = ""
+) -> ServerInterface | None:
     """Return the way to an address from the lab's network namespace, a process's, or a file's; None without a route.
 
-    The kernel is asked, rules of policy routing included. A machine's own address always leads to `lo`.
+    The kernel is asked, rules of policy routing included, also those about a socket's `own` address. One that is bound to a
+    `device` leaves by it. A link-local address without one (or `fe80::1%eth0`) has no way. A machine's own address always leads
+    to `lo`.
     """
+    address, _, scope = address.partition("%")
+    device = device or scope
+    if not device and address.lower().startswith(LINK_LOCAL):
+        return None
     inside = _inside_of(pid) if namespace is None else ["nsenter", f"--net={namespace}", "--"]
-    route = _output(host, [*inside, "ip", "route", "get", address])
+    socket = [*(("from", own) if own else ()), *(("oif", device) if device else ())]
+    route = _output(host, [*inside, "ip", "route", "get", address, *socket])
     match, router = re.search(r"\bdev (\S+)", route), re.search(r"\bvia (?:inet6? )?(\S+)", route)
     if match is None:
         return None

@@ -73,7 +73,8 @@ def interfaces_of(host: Host, space: NetworkSpace, pid: int | None, enter: Seque
 
     Of a namespace other than the lab's without a connected socket all interfaces but the loopback count.
     """
-    names = dict.fromkeys(one.interface for peer in peers(host, space)[:MOST] if (one := way(host, peer, pid)) is not None)
+    ways = (way(host, to.peer, pid, own=to.own, device=to.device) for to in peers(host, space)[:MOST])
+    names = dict.fromkeys(one.interface for one in ways if one is not None)
     if not names and pid is not None:
         text = host.read(f"/proc/{pid}/net/dev") if host.exists(f"/proc/{pid}/net/dev") else ""
         every = (line.partition(":")[0].strip() for line in text.splitlines()[2:])

@@ -4,6 +4,9 @@ Sources: /proc/PID/net/dev, snmp and netstat of the first process of the target'
 server behind a local socket or a mount has no network. Clients on the same host reach a server in the lab's own namespace through
 the loopback, so `lo` is its interface; in another namespace, or for clients of other hosts, all interfaces except `lo` count.
 Received bytes are the direction `read`, sent bytes `write`, headers included (rung L4). Traffic of other processes is included.
+
+Where those are the interfaces of the host itself, the bytes of the lab's own connections by ssh are a series beside it: the
+kernel's count of each (TCP_INFO on this side), without headers, so never too much.
 """
 
 from __future__ import annotations
@@ -11,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
+from assay.catalogue import Evidence, Host, Observer, Source, Watch, lab_bytes, needs_file
+from assay.evidence.served import LAB_BYTES
 from assay.evidence.snapshots import (
     Origin,
     counter,
@@ -33,6 +37,7 @@ NEEDLESS = {"needless_segments": "TCPDSACKRecv"}
 IN_SEGMENTS = {"needless_segments": "TCPDSACKRecvSegs"}
 """The same of newer kernels: one report may be about many segments that went as one."""
 KEYS = ("L4.read", "L4.write")
+LAB = "lab"
 EVIDENCE = (*KEYS, *(f"server.{metric}" for metric in (*TCP, *NEEDLESS)))
 FILES = ("dev", "snmp")
 EXTENDED = "netstat"
@@ -44,7 +49,8 @@ HEADS = {"snmp": "Tcp:", EXTENDED: "TcpExt:"}
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return the three texts of each namespace of the server, and whether it is the lab's own; empty without a running server."""
     first, *more = [space(host, pid) for pid in spaces(host, subject.server)] or [{}]
-    return {**first, MORE: more} if more else first
+    lab = {LAB: lab_bytes(host)} if first and not subject.reaches else {}
+    return {**first, **lab, MORE: more} if more else {**first, **lab}
 
 
 def spaces(host: Host, nodes: Sequence[ServerNode]) -> tuple[int, ...]:
@@ -78,6 +84,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
         series += series_of(origin, part, ("snmp", mark), TCP)
         whole = all(IN_SEGMENTS["needless_segments"] in (text_of(one, EXTENDED) or "").split() for one in part)
         series += () if unseen else series_of(origin, part, (EXTENDED, mark), IN_SEGMENTS if whole else NEEDLESS)
+    series += of_the_lab(origin, seen)
     missing = {f"server.{metric}": unseen for metric in NEEDLESS} if unseen else {}
     return Evidence(readings=tuple(found), series=tuple(series), missing=missing)
 
@@ -105,6 +112,19 @@ def readings_of(origin: Origin, seen: Sequence[Snapshot], mark: str, *, at_home:
         yield from readings(origin, f"interface:{name}{mark}", rows, interface_ways(Rung.SERVER_NIC))
 
 
+def of_the_lab(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Series]:
+    """Yield what the lab's own connections moved over the interfaces of the host, at the begin of each look and after it."""
+    own = any(part.raw.get("own") is True for parts in by_space(seen) for part in parts[:1])
+    points = [
+        (at_ns, float(moved))
+        for one in seen
+        if isinstance(both := one.raw.get(LAB), list | tuple)
+        for at_ns, moved in zip((one.at_ns, one.at_ns + max(1, one.took_ns)), both, strict=True)
+    ]
+    if own and points and points[-1][1] > 0:
+        yield counter(origin, "server", LAB_BYTES, "B", points)
+
+
 def series_of(origin: Origin, seen: Sequence[Snapshot], part: tuple[str, str], names: Mapping[str, str]) -> Iterator[Series]:
     """Yield the TCP counters of one file since the first look: segments sent and retransmitted, accepted connections."""
     file, mark = part
@@ -117,8 +137,11 @@ def series_of(origin: Origin, seen: Sequence[Snapshot], part: tuple[str, str], n
 
 OBSERVER = Observer(
     name="server_network",
-    gives=EVIDENCE,
-    sources=(Source(keys="L4.*", words="bytes of the server's network interfaces", way=SERVER),),
+    gives=(*EVIDENCE, "server.lab_bytes"),
+    sources=(
+        Source(keys="L4.*", words="bytes of the server's network interfaces", way=SERVER),
+        Source(keys="server.lab_bytes", words="bytes of the lab's own connections to the server's host", way=SERVER),
+    ),
     watch=Watch.SERVER,
     cost="94 µs CPU per look",
     available=needs_file("/proc/net/dev", "interface counters are invisible"),

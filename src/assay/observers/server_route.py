@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
+from assay.catalogue import Evidence, Host, Observer, SocketPeer, Source, Watch, needs_file
 from assay.evidence.served import INSIDE_FACT, REACHED_FACT
 from assay.evidence.sources import SERVER
 from assay.machine import between
@@ -41,7 +41,7 @@ def _route(host: Host, subject: Subject) -> Mapping[str, object]:
     pid = elsewhere(host, subject.pids)
     if pid is None:
         return {}
-    path = way_of(host, subject.pids, NetworkSpace(name=network_of(host, pid), pids=(pid,)), subject.reaches[0])
+    path = way_of(host, subject.pids, NetworkSpace(name=network_of(host, pid), pids=(pid,)), SocketPeer(subject.reaches[0]))
     return {} if path is None else {ROUTE: [path.interface, path.kind]}
 
 

@@ -5,7 +5,9 @@ where that is refused /proc/PID/net/tcp, tcp6, udp and udp6 of each of their net
 kernel walks all its buckets (3 ms for 24 GiB of memory). So where a process has the same sockets as before, and peers are
 known, they are asked again only after some seconds. `ip route get` and `ip link show` run once for each peer of a load, in
 that namespace (nsenter) where it is not the lab's.
-A connection that begins and ends between two looks is not seen. Listening sockets and unconnected datagram sockets have no peer.
+The route is asked for the socket's own address and interface. Where /proc/PID/net/nf_conntrack has a translation (NAT), it is
+asked for the address that answers. A connection that begins and ends between two looks is not seen.
+Listening sockets and unconnected datagram sockets have no peer.
 Where no socket has a peer with an address, /proc/PID/net/unix tells whether one is a connection within the machine.
 """
 
@@ -14,10 +16,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source, needs_file
+from assay.catalogue import Evidence, Host, Observer, SocketPeer, Source, needs_file
 from assay.evidence.served import A_UNIX_SOCKET, INSIDE_FACT, PEERS_FACT
 from assay.frozen import dataclass
-from assay.machine.peers import NetworkSpace, inside, peers, sockets_of, spaces, way_of
+from assay.machine.peers import NetworkSpace, inside, peers, sockets_of, spaces, translated, way_of
 from assay.machine.server import family
 from assay.records import Fact, FactClass, Snapshot, Subject, When
 
@@ -38,16 +40,21 @@ class KnownPeers:
 
     at_ns: int
     sockets: frozenset[str]
-    peers: tuple[str, ...]
+    peers: tuple[tuple[SocketPeer, str | None], ...]
+    """With who answers instead of each, where a translation of addresses says so."""
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return address -> [interface, kind, whose namespace] of the peers of all sockets of the load; empty without one."""
     found: dict[str, list[str]] = {}
     for space in spaces(host, family(host, subject.pids)):
-        for peer in _peers(host, space)[:MOST_PEERS]:
-            path = way_of(host, subject.pids, space, peer)
-            found |= {} if path is None else {peer: [path.interface, path.kind, OWN if inside(host, space) is None else APART]}
+        for to, real in _peers(host, space)[:MOST_PEERS]:
+            path = way_of(host, subject.pids, space, to if real is None else SocketPeer(real))
+            if path is None:
+                continue
+            told = [path.interface, path.kind, OWN if inside(host, space) is None else APART]
+            words = to.peer if real is None else f"{to.peer} (NAT to {real})"
+            found[words if found.get(words, told) == told else f"{words} from {to.own}"] = told
     if found:
         return {WAYS: found}
     return {UNIX: True} if any(_unix(host, pid) for pid in family(host, subject.pids)) else {}
@@ -66,7 +73,7 @@ def _memory(_host: Host) -> dict[NetworkSpace, KnownPeers]:
     return {}
 
 
-def _peers(host: Host, space: NetworkSpace) -> tuple[str, ...]:
+def _peers(host: Host, space: NetworkSpace) -> tuple[tuple[SocketPeer, str | None], ...]:
     """Return the peers of the sockets in a namespace, remembered for a while where the sockets are the same."""
     memory, now = _memory(host), host.monotonic_ns()
     sockets = frozenset(inode for pid in space.pids for inode in sockets_of(host, pid))
@@ -75,7 +82,8 @@ def _peers(host: Host, space: NetworkSpace) -> tuple[str, ...]:
         return known.peers
     if len(memory) >= MOST_REMEMBERED:
         memory.clear()
-    memory[space] = KnownPeers(at_ns=now, sockets=sockets, peers=peers(host, space, sockets))
+    found = tuple((to, translated(host, space, to)) for to in peers(host, space, sockets))
+    memory[space] = KnownPeers(at_ns=now, sockets=sockets, peers=found)
     return memory[space].peers
 
 

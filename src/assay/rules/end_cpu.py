@@ -14,6 +14,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import served
+from assay.measures import coherence
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit import end_cpus
 from assay.rulekit.end_cpus import LOAD, SERVER, EndsOfCpu, busiest_thread, cpus_of
@@ -24,7 +25,9 @@ NAMED_SHARE = 0.1
 
 
 def applies(case: TrialCase) -> str | None:
-    """Loads that reach a server by an address."""
+    """Loads that reach a server by an address. A reader that looks until it sees something waits for the server by running."""
+    if coherence.in_turn(case.phase):
+        return "a writer and a reader, which act in turn"
     server = served.server(case.run)
     return None if server is not None and server.addresses else "the target names no address of a server"
 

@@ -9,6 +9,7 @@ An external tool's parser gives its failures; without that number the rule is n/
 - Answers of HTTP that a load generator calls successes are known by a sample (`assay stat` as root, no TLS).
   Redirections qualify, pages of errors invalidate, and empty ones are unverified.
   Without a sample, answers below `small_answer_bytes` are unverified for tools that count redirections as successes (wrk, k6).
+- A latency of a step between two clients of a server that was never seen within the limit is noted: it is at least the limit.
 - curl says nothing of the page of an error: its status is read from its output (-w, -v, -i), else unverified without -f.
 - Under a device or stable-media claim one failed flush invalidates: the kernel reports a failed buffered write only there, and
   only once.
@@ -21,10 +22,11 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import reports
-from assay.measures import figures
+from assay.measures import coherence, figures
 from assay.records import Direction, EngineError, Finding, Meaning, Scope, Severity, State
 from assay.rulekit.applicability import workload_kind
 from assay.rulekit.findings import found, knob
+from assay.units import Unit
 
 DRILL = "drill"
 """The workload that tries again until a record is acknowledged."""
@@ -59,7 +61,7 @@ def check(case: TrialCase) -> Finding:
     lost, limits = unflushed(case), case.thresholds
     observed = {"error_share": share, "failed_flushes": float(lost)}
     few = share <= limits["noted_error_share"] and not lost
-    other = by_answers(case) if few else None
+    other = (never_seen(case) or by_answers(case)) if few else None
     if other is not None and other.state is State.FAIL:
         return other
     if few and (odd := doubtful(case)) > limits["noted_error_share"]:
@@ -89,6 +91,28 @@ def check(case: TrialCase) -> Finding:
         relabel="a figure of failed operations" if many else label,
         detail=f"{measures.percent(share)} failed" if share else None,
         evidence=(source,),
+    )
+
+
+def never_seen(case: TrialCase) -> Finding | None:
+    """What a reader looked for until the limit: such a try counts as long as the limit. Figures of other loads have none."""
+    end = coherence.end_of(case.phase)
+    step = end.steps.get(case.measure.operation) if end is not None else None
+    if end is None or step is None or not step.never or "latency" not in case.measure.figure:
+        return None
+    limit = measures.with_unit(end.limit_ns, Unit.NANOSECONDS)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{step.never:,} of {step.tries:,} were not seen within {limit}: these took at least so long.",
+        severity=Severity.NOTES,
+        observed={"never": float(step.never), "tries": float(step.tries)},
+        relabel="with tries that were never seen",
+        detail=f"{step.never:,} of {step.tries:,} not seen within {limit}",
+        evidence=("L0 engine: what the reader saw",),
+        short="never seen",
+        advice="Raise `within`, or give the measure `never`: how often it was not seen.",
     )
 
 

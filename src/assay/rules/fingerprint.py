@@ -99,7 +99,8 @@ def check(case: ComparisonCase) -> Finding:
     """Fail where facts of the class performance differ and do not follow from the factor."""
     every = (*case.baseline, *case.candidate)
     if not (all(case.arms) and all(observations.facts for _, observations in every)):
-        return found(RULE, case, State.UNVERIFIED, "Environment of the arms unknown: not every run has facts.")
+        unknown = "not every run has facts" if all(case.arms) else "an arm has no run that counts"
+        return found(RULE, case, State.UNVERIFIED, f"Environment of the arms unknown: {unknown}.")
     added = hosts_of_one_arm(case)
     of_all = [one for one in differences(*case.arms) if one.key.partition(": ")[0] not in added]
     follows = following(case)
@@ -154,8 +155,11 @@ def without_trace(case: ComparisonCase, of_all: list[Difference]) -> Finding | N
 
 
 def within_one(case: ComparisonCase) -> Finding | None:
-    """Two targets on one file system: the same device, the same export, or the same mount."""
-    if case.comparison.factor != "target":
+    """Two targets on one file system: the same device, the same export, or the same mount.
+
+    Where a target brings a file system or a server of its own, the facts of mounts are those of what it stands on.
+    """
+    if case.comparison.factor != "target" or any(place.storage for runs in case.arms for run, _ in runs for place in run.places):
         return None
     sources, points = ([{seen.fact(key) for _, seen in runs} for runs in case.arms] for key in (MOUNT_SOURCE, MOUNT_POINT))
     # A loop device may have had another image in each trial.

@@ -47,7 +47,8 @@ def check(case: ComparisonCase) -> Finding:
     every = (*case.baseline, *case.candidate)
     key = SERIAL if every and all(known(seen, SERIAL) for _, seen in every) else NAME
     if not all(case.arms) or not all(known(seen, key) for _, seen in every):
-        return found(RULE, case, State.UNVERIFIED, "Machines of the arms unknown: a run lacks the facts of its host.")
+        unknown = "a run lacks the facts of its host" if all(case.arms) else "an arm has no run that counts"
+        return found(RULE, case, State.UNVERIFIED, f"Machines of the arms unknown: {unknown}.")
     arms = [{machines(run, seen, key) for run, seen in runs} for runs in case.arms]
     first, second = (", ".join(dict.fromkeys(name for run, seen in runs for name in named(run, seen))) for runs in case.arms)
     observed: dict[str, float | str | None] = {"baseline": first, "candidate": second, "machines": len(arms[0] | arms[1])}

@@ -9,7 +9,8 @@ Two hosts with equal boot ids are one machine. Between two machines a bond, a br
   path leaves the machine.
 - path = emulated: pass if the bytes passed the lab's own line (target `line`), invalid over the loopback or a device, else
   unverified. A line under path = wire is invalid.
-- No claim: a note if the path stays on this machine; without a named server, of data and requests whose peers were seen.
+- No claim: a note if the path stays on this machine; without a named server, of data and requests whose peers were seen. A note,
+  too, if less than `wire_share` of sent data or requests passed the interface that leads out: a socket bound to another, or NAT.
 
 Without an address the rule is unverified. A machine's own address leads to `lo`, whichever interface carries it.
 An interface without a device is a bond, a bridge, a tunnel or the end of a container.
@@ -61,7 +62,12 @@ def applies(case: TrialCase) -> str | None:
 
 def on_a_way(case: TrialCase) -> bool:
     """Whether the figure is of data or requests that went somewhere, and it was seen where to."""
-    return case.direction is not None and not case.direction.of_storage and way_of(case) is not None
+    return sends(case) and way_of(case) is not None
+
+
+def sends(case: TrialCase) -> bool:
+    """Whether the figure is of data or requests themselves, which no cache of a file system answers."""
+    return case.direction is not None and not case.direction.of_storage
 
 
 def check(case: TrialCase) -> Finding:
@@ -93,10 +99,14 @@ def by_interface(case: TrialCase) -> Finding:
     if not crosses:
         text = f"Clients reach the server through {way.interface} ({way.kind}), so nothing left this machine{amount}"
         return stayed(case, text, observed)
-    if case.claim.path is Path.WIRE and carried is not None and data and carried < case.thresholds["wire_share"] * data:
+    outside = carried is not None and data is not None and carried < case.thresholds["wire_share"] * data
+    if outside and (case.claim.path is Path.WIRE or (case.claim.path is None and sends(case))):
         limit = measures.percent(case.thresholds["wire_share"])
-        statement = f"Wire claimed, but hardly any of the clients' bytes passed {way.interface} (limit {limit})."
-        return found(RULE, case, State.FAIL, statement, observed=observed, relabel=f"traffic outside {way.interface}")
+        claimed = "Wire claimed, but hardly" if case.claim.path is Path.WIRE else "Hardly"
+        statement = f"{claimed} any of the clients' bytes passed {way.interface} (limit {limit})."
+        severity = Severity.INVALIDATES if case.claim.path is Path.WIRE else Severity.NOTES
+        label = f"traffic outside {way.interface}"
+        return found(RULE, case, State.FAIL, statement, severity=severity, observed=observed, relabel=label)
     return left(case, way, f"Clients reach the server through {way.interface}, {behind(way)}", amount, observed)
 
 
@@ -153,7 +163,7 @@ def left(case: TrialCase, way: ClientRoute, text: str, amount: str, observed: Fi
         return found(
             RULE, case, State.FAIL, text, severity=Severity.QUALIFIES, observed=observed, relabel=f"over {way.interface}"
         )
-    if case.claim.path is Path.WIRE and not amount:
+    if (case.claim.path is Path.WIRE or sends(case)) and not amount:
         return found(RULE, case, State.UNVERIFIED, f"{text}; whether their bytes passed it was not counted.", observed=observed)
     return found(RULE, case, State.PASS, f"{text}{amount}.", observed=observed)
 

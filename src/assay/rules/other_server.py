@@ -5,8 +5,10 @@ Beside them stand the sockets of the load, of the programs behind its FUSE mount
 - On one machine the other end of a load's connection belongs to a process. A connection of the server's, or of a program
   before it or on its port (L02), passes. Another program, while the server has none of these connections, is invalid.
 - On two machines the load's connections end at addresses and ports. An address of the server with a port on which it listens
-  passes. If none is, and less than `moved_share` of the load's bytes passed the server's interfaces, it is invalid. With more a
-  balancer or a translation of addresses is on the way: unverified.
+  passes. If none is, and less than `moved_share` of the load's bytes passed the server's interfaces, it is invalid. The bytes of
+  the lab's own connections to that host do not count (TCP_INFO). With more bytes a balancer or a translation of addresses is on
+  the way: unverified. Where the load's host translates addresses (NAT, /proc/PID/net/nf_conntrack), the end that answers counts.
+  If it is the server's address, and less than `moved_share` of the bytes passed its interfaces, it is unverified, too.
 
 Connections of the kernel (NFS, SMB) and datagrams have no process, so they are unverified. So is a server that a proxy may reach
 by a Unix socket.
@@ -14,6 +16,7 @@ by a Unix socket.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator
 
 from assay import measures
@@ -48,15 +51,34 @@ def by_address(case: TrialCase) -> Finding:
     if not ends or not doors or server is None or not server.addresses:
         return found(RULE, case, State.UNVERIFIED, "Who accepted the load's connections is unknown.")
     ports = {door.rpartition(":")[2] for door in doors}
-    own = {end for end in ends if end.rpartition(":")[2] in ports and end.rpartition(":")[0].strip("[]") in server.addresses}
+    named = {canonical(one) for one in server.addresses}
+    if None in named:
+        return found(RULE, case, State.UNVERIFIED, "The server is named by no IP address. Set server.address to one.")
+    own = {end for end in ends if end.rpartition(":")[2] in ports and canonical(end.rpartition(":")[0].strip("[]")) in named}
+    share = moved_share(case)
+    if own and share is not None and share < case.thresholds["moved_share"]:
+        statement = (
+            f"The load is connected to an address of the named server, but {measures.percent(share)} of its bytes passed that"
+            " server's interfaces. A cache answered, or the address is translated on the way (NAT)."
+        )
+        return found(RULE, case, State.UNVERIFIED, statement, observed={"moved_share": share})
     if own:
         return found(RULE, case, State.PASS, "The load is connected to the named server.", observed={"direct": 1})
     words = f"The load is connected to {', '.join(sorted(ends))}; the named server listens on {', '.join(sorted(doors))}"
-    share = moved_share(case)
     if share is None or share >= case.thresholds["moved_share"]:
         passed = "bytes of its interfaces unknown" if share is None else f"{measures.percent(share)} of the bytes passed it"
         return found(RULE, case, State.UNVERIFIED, f"{words}; {passed}.", observed={"moved_share": share})
     return elsewhere(case, f"{words} at {', '.join(server.addresses)}.", ", ".join(sorted(ends)), share)
+
+
+def canonical(address: str) -> str | None:
+    """An IP address as the kernel's tables are printed, without the interface of a link-local one; None for other texts."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return str(mapped or found)
 
 
 def elsewhere(case: TrialCase, statement: str, who: str, share: float | None = None) -> Finding:
@@ -72,16 +94,17 @@ def elsewhere(case: TrialCase, statement: str, who: str, share: float | None = N
 
 
 def moved_share(case: TrialCase) -> float | None:
-    """What passed the server's interfaces over what the load moved; None where nobody knows either."""
+    """What others than the lab moved over the server's interfaces, over what the load moved; None where nobody knows either."""
     moved = sum(ladder.reported_bytes(case.phase, way) or 0.0 for way in MOVING)
-    ways = (Direction.READ, Direction.WRITE)
-    steps = [
-        step
-        for seen in sides(case)
-        for way in ways
-        if (step := ladder.passed(case.phase, seen, Rung.SERVER_NIC, way)) is not None
-    ]
-    return sum(step.raw_bytes for step in steps) / moved if moved and steps else None
+    each = [passed for seen in sides(case) if (passed := passed_server(case, seen)) is not None]
+    return max(each) / moved if moved and each else None
+
+
+def passed_server(case: TrialCase, seen: Observations) -> float | None:
+    """Bytes over the server's interfaces in both directions, without the lab's own; None where not counted."""
+    steps = (ladder.passed(case.phase, seen, Rung.SERVER_NIC, way) for way in (Direction.READ, Direction.WRITE))
+    counted = [step.raw_bytes for step in steps if step is not None]
+    return max(0.0, sum(counted) - served.of_the_lab(case.phase, seen)) if counted else None
 
 
 def fact(case: TrialCase, key: str) -> str | None:

@@ -158,7 +158,7 @@ def _image(setting: Setting) -> str:
     return posixpath.join(_base(setting), ownership.PREFIX + _identity(setting), name)
 
 
-GUESS_IMAGE_BYTES_PER_S, GUESS_MAKE_S = 200e6, 1.0
+GUESS_IMAGE_BYTES_PER_S, GUESS_MAKE_S = 200e6, 0.6
 
 
 def seconds(knobs: Mapping[str, Value]) -> tuple[float, float]:

@@ -24,9 +24,12 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     name, port = parts(written)
     if name is None:
         return (f"found address {written!r}; expected an IP address, or one with a port (192.0.2.10:5201, [2001:db8::1]:5201)",)
-    if port is None and (own := addresses(host)) and name not in own:
-        listed = ", ".join(own)
-        return (f"address {name} is not an address of host {host.name}. Use one of: {listed}.",)
+    own = tuple(one for one in addresses(host) if not ipaddress.ip_address(one).is_link_local)
+    advice = f" Use one of: {', '.join(own)}." if own else ""
+    if port is None and ipaddress.ip_address(name).is_link_local and ":" in name:
+        return (f"address {name} is link-local: both ends of Assay need an address without an interface.{advice}",)
+    if port is None and own and name not in own:
+        return (f"address {name} is not an address of host {host.name}.{advice}",)
     return ()
 
 

@@ -15,6 +15,10 @@ from assay.watch.reports import is_of_network, may_receive
 LEAST_BYTES = 4 << 20
 """Less is on no ladder: any program reads its libraries."""
 NOTHING = "nothing to judge: the command moved less than 4 MB and printed no figure"
+UNSEEN = (
+    "nothing to judge: the command printed no figure, and nobody counted its bytes through sockets"
+    " (root on Linux 6.3 or newer does, in the machine's own network namespace)"
+)
 MOSTLY = 0.5
 """From this share on the page cache is named first."""
 LEAST_SHARE = 0.01
@@ -48,6 +52,8 @@ def within(execution: JudgedExecution) -> Iterator[str]:
 def nothing(execution: JudgedExecution) -> str:
     """Return why there is nothing to judge: too little moved, or nobody counted of what kind it was."""
     account = execution.watched.account
+    if may_receive(execution.watched) and (account is None or account.kinds is None):
+        return UNSEEN
     if account is None or account.rchar - account.read_bytes < LEAST_BYTES or not may_receive(execution.watched):
         return NOTHING
     if account.kinds is not None and not account.kinds.unsure_bytes:
