@@ -23,4 +23,4 @@ def test_a_child_that_ended_is_told():
 def test_a_network_namespace_in_which_nothing_is_told_is_refused():
     code = "from assay.hosts import exits; print(exits.listen())"
     done = subprocess.run(("unshare", "--net", sys.executable, "-c", code), check=True, capture_output=True, text=True)
-    assert done.stdout == "(None, 'taskstats: no end of a task is told in this network namespace')\n"
+    assert done.stdout == "(None, 'taskstats: no end of a task is reported in this network namespace')\n"

@@ -32,7 +32,7 @@ from assay.statistics import effects, intervals, significance
 from assay.statistics.significance import LEVEL, POWER, Design, noncentrality
 
 ANYWHERE = Endpoint(kind=EndpointKind.DIRECTORY, address="/")
-TRIAL_S, PHASE_S, AROUND_S = 0.5, 0.35, 1.5
+TRIAL_S, PHASE_S, AROUND_S = 0.9, 0.25, 1.5
 """What the lab itself takes: facts, engines and audit of a trial; quiet, idle baseline, arming and drain of a phase; start
 and conclusion of an experiment. Fitted to eight experiments on two CPUs (benchmarks/plan_time.py)."""
 CONNECT_S, ATTEND_S, ARM_S = 0.16, 0.15, 0.15

@@ -165,7 +165,7 @@ class Exits:
         try:
             self._socket.recv_into(self._buffer)
         except BlockingIOError:
-            raise OSError(errno.EOPNOTSUPP, "no end of a task is told in this network namespace") from None
+            raise OSError(errno.EOPNOTSUPP, "no end of a task is reported in this network namespace") from None
 
     def _acknowledged(self) -> None:
         _raise_refused(self._socket.recv(MESSAGE_BYTES))

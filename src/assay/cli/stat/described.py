@@ -16,8 +16,8 @@ LEAST_BYTES = 4 << 20
 """Less is on no ladder: any program reads its libraries."""
 NOTHING = "nothing to judge: the command moved less than 4 MB and printed no figure"
 UNSEEN = (
-    "nothing to judge: the command printed no figure, and nobody counted its bytes through sockets"
-    " (root on Linux 6.3 or newer does, in the machine's own network namespace)"
+    "nothing to judge: no figure printed, and bytes through sockets not counted"
+    " (needs root on Linux 6.3 or newer, outside of network namespaces)"
 )
 MOSTLY = 0.5
 """From this share on the page cache is named first."""
