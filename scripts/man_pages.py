@@ -100,7 +100,9 @@ def main(directory: Path) -> None:
     """Write all pages."""
     directory.mkdir(parents=True, exist_ok=True)
     version, whole = metadata.version("assay-lab"), printed("--help")
-    verbs = [match[1] for title, lines in sections(whole) if title == "Commands" for line in lines if (match := ROW.fullmatch(line))]
+    verbs = [
+        match[1] for title, lines in sections(whole) if title == "Commands" for line in lines if (match := ROW.fullmatch(line))
+    ]
     names = ["assay", *(f"assay-{verb}" for verb in verbs)]
     for name, words in zip(names, [("--help",), *((verb, "--help") for verb in verbs)], strict=True):
         others = [one for one in (names if name == "assay" else names[:1]) if one != name]
