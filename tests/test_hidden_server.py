@@ -1,4 +1,4 @@
-"""`assay stat --server` of a server that an ordinary user may not look at: its part is missing, and says why; the rest is there."""
+"""`assay stat --server` of a server that an ordinary user may not look at: its part is missing, and says why."""
 
 import json
 import os

@@ -17,7 +17,7 @@ from dataclasses import replace
 from operator import itemgetter
 
 from assay.catalogue import FAMILY, LINUX, OWN_CPU_NS, Beside, Evidence, Host, Observer, ObserverScope, Process, Undo, system_of
-from assay.errors import EvidenceError, LostHostError
+from assay.errors import AssayError, EvidenceError, LostHostError
 from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass, field
 from assay.hosts.local import spent_by_commands_ns
@@ -195,6 +195,13 @@ class Sampler:
         if polled and self._thread is None:
             self._thread = threading.Thread(target=self._poll, args=(polled,), name="sampler", daemon=True)
             self._thread.start()
+
+    def spare(self, span_ns: int) -> None:
+        """Have what runs beside the phase do nothing for so long: the clock is about to start."""
+        for running in self._beside.values():
+            if running.beside.spare is not None:
+                with contextlib.suppress(AssayError, OSError):  # one that has ended says so at the next edge
+                    running.beside.spare(running.process, span_ns)
 
     def beside(self) -> tuple[int, ...]:
         """The processes that run beside the phase."""

@@ -157,3 +157,13 @@ def test_threads_of_another_user_are_told_as_hidden(hide, tmp_path):
         assert (found["alive"], found["rows"]) == (0, [])
     finally:
         shutil.rmtree(Path(engine).parent)
+
+
+def test_no_look_is_taken_while_a_phase_is_to_be_spared():
+    with running("print(1, flush=True)\nwhile True: pass") as (program, _), looks(program.pid) as (process, asked):
+        wait_until(lambda: asked()["looks"] >= 3, every_s=0.2)
+        process.stdin.write("spare 1000000000\n")
+        before = asked()["looks"]
+        time.sleep(0.5)
+        assert asked()["looks"] == before
+        wait_until(lambda: asked()["looks"] > before, every_s=0.2)

@@ -269,6 +269,8 @@ class Beside:
 
     `OWN_CPU_NS` in it is the CPU time that it has used itself.
     """
+    spare: Callable[[Process, int], None] | None = None
+    """Tells it to do nothing for so many ns; None: there is nothing that it does by itself."""
 
 
 @dataclass(frozen=True, kw_only=True)

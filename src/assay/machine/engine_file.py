@@ -12,7 +12,7 @@ from assay.catalogue import Host, Process
 from assay.errors import EvidenceError, MissingError, TrialError
 
 PROGRAM = "assay-engine"
-ASK = "counts"
+ASK, SPARE = "counts", "spare"
 ANSWER_S = 20.0
 
 
@@ -27,6 +27,11 @@ def engine_path() -> Path:
 def argv_of(host: Host, word: str, options: Mapping[str, object]) -> tuple[str, ...]:
     """Return the command that does on a host what the word and its options say. Raises MissingError."""
     return (PROGRAM if host.far else str(engine_path()), word, json.dumps(options))
+
+
+def spare(process: Process, span_ns: int) -> None:
+    """Have an engine that runs beside a phase do nothing for so long. Raises TrialError where it has ended."""
+    process.send(f"{SPARE} {span_ns}")
 
 
 def counts_of(process: Process, ended: str) -> dict[str, Any]:

@@ -107,6 +107,5 @@ OBSERVER = Observer(
     available=available,
     read=read,
     parse=parse,
-    beside=Beside(argv=argv_of, read=counted),
-    on_request=True,
+    beside=Beside(argv=argv_of, read=counted, spare=engine_file.spare),
 )

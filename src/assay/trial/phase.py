@@ -63,7 +63,7 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
         with _memory_held(bench, job):
             _arm(bench, job, watchers)
         start_ns = _start(bench, job)
-        watchers.start()
+        watchers.start(start_ns)
         events.start(start_ns)
         bench.progress(job, "running", devices=list(bench.place.devices), directions=dict(job.plan.directions))
         steady = _run(bench, job, start_ns)

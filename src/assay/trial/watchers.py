@@ -23,6 +23,8 @@ CPU_TIMES = slice(11, 15)
 """utime, stime, cutime and cstime among the fields of /proc/PID/stat after the command's name (proc_pid_stat(5))."""
 TICK_NS = 10_000_000
 """Linux shows these times to programs in hundredths of a second (USER_HZ)."""
+SPARED_NS = 80_000_000
+"""A phase that ends within this time loses nothing to programs beside it."""
 
 
 class Watchers:
@@ -56,9 +58,11 @@ class Watchers:
         before, after = (self._spent.get(edge, {}) for edge in (Edge.ARMED, Edge.DRAINED))
         return {name: max(0, after[name] - spent) for name, spent in before.items() if name in after}
 
-    def start(self) -> None:
-        """Begin to poll."""
+    def start(self, start_ns: int) -> None:
+        """Begin to poll; what runs beside the phase spares its first moments, so that a short one loses nothing to it."""
+        span_ns = max(0, start_ns - time.monotonic_ns()) + SPARED_NS
         for sampler in self._all.values():
+            sampler.spare(span_ns)
             sampler.start()
 
     def stop(self) -> None:

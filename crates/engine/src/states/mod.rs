@@ -2,7 +2,7 @@
 //!
 //! Each look asks every thread of the roots and of all below them for its system call (proc(5), /proc/PID/task/TID/syscall). The
 //! time between two looks is random, so that no rhythm of the load can hide from them, and so long that looking stays cheap. A
-//! line on standard input is answered with all counts so far.
+//! line on standard input is answered with all counts so far; `spare NS` asks for no look for so long, and has no answer.
 
 mod account;
 mod connections;
@@ -19,7 +19,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::{BufRead, Write};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 use tree::Tree;
 
@@ -80,7 +82,10 @@ fn serve(options: &Options) {
     let mut orphans = Orphans::new();
     let mut chance = Random::new(u64::from(std::process::id()));
     let (mut cost_s, mut listing_s, mut last_ns) = (0.0, 0.0, own_cpu_ns());
-    let mut input = std::io::stdin().lock();
+    let Ok(input) = std::io::stdin().as_fd().try_clone_to_owned() else {
+        return;
+    };
+    let mut input = BufReader::new(File::from(input));
     let mut due = Instant::now();
     let mut looked = due;
     loop {
@@ -121,6 +126,10 @@ fn serve(options: &Options) {
         if input.read_line(&mut line).unwrap_or(0) == 0 {
             return;
         }
+        if let Some(span_ns) = spared_ns(&line) {
+            due = due.max(Instant::now() + Duration::from_nanos(span_ns));
+            continue;
+        }
         let told = told(&mut groups);
         let now = Instant::now();
         if now - looked < LONGEST_PUT_OFF {
@@ -137,6 +146,11 @@ fn serve(options: &Options) {
             return;
         }
     }
+}
+
+/// For how long a line asks for no look: `spare NS`. Any other line asks for the counts.
+fn spared_ns(line: &str) -> Option<u64> {
+    line.strip_prefix("spare ")?.trim_end().parse().ok()
 }
 
 /// All counts so far, as a line.
@@ -161,13 +175,16 @@ fn share_of(threads: usize, spent_ns: u64) -> f64 {
     }
 }
 
-/// Waits so long for a line; the end of the input is one, too.
-fn is_asked(input: &std::io::StdinLock<'_>, longest: Duration) -> bool {
+/// Waits so long for a line; the end of the input is one, too. Two may have come at once.
+fn is_asked(input: &BufReader<File>, longest: Duration) -> bool {
+    if !input.buffer().is_empty() {
+        return true;
+    }
     let wait = Timespec {
         tv_sec: longest.as_secs() as i64,
         tv_nsec: i64::from(longest.subsec_nanos()),
     };
-    let mut watched = [PollFd::new(input, PollFlags::IN)];
+    let mut watched = [PollFd::new(input.get_ref(), PollFlags::IN)];
     poll(&mut watched, Some(&wait)).is_ok_and(|count| count > 0)
 }
 

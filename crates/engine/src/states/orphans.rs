@@ -3,16 +3,20 @@
 //! The lab is the reaper of a command's tree (`PR_SET_CHILD_SUBREAPER`), so a daemon becomes its child. Its own helpers are its
 //! children, too, but each leads a process group in the lab's session; a daemon leads a session, or is in another's group.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// A helper that has just begun is in the lab's group for a moment: so long a child must be there before it is judged.
+const SETTLED: Duration = Duration::from_millis(50);
 
 pub struct Orphans {
     /// The children of the lab's first thread: the kernel gives orphans to that.
     children: PathBuf,
     /// Children that were there at first, and those that are known as helpers.
     others: HashSet<u32>,
-    /// Those that the look before found for the first time: a helper that has just begun is in the lab's group for a moment.
-    new: HashSet<u32>,
+    /// When each of the rest was found first.
+    since: HashMap<u32, Instant>,
 }
 
 impl Orphans {
@@ -24,28 +28,29 @@ impl Orphans {
         Self {
             children,
             others,
-            new: HashSet::new(),
+            since: HashMap::new(),
         }
     }
 
     /// The orphans that are there now.
     pub fn look(&mut self) -> Vec<u32> {
         let mut found = Vec::new();
-        let mut new = HashSet::new();
+        let mut since = HashMap::new();
         for pid in numbers(&self.children) {
             if self.others.contains(&pid) {
                 continue;
             }
-            if !self.new.contains(&pid) {
-                new.insert(pid);
-            } else if is_helper(pid) {
-                self.others.insert(pid);
-            } else {
-                new.insert(pid);
+            let first = *self.since.get(&pid).unwrap_or(&Instant::now());
+            if first.elapsed() >= SETTLED {
+                if is_helper(pid) {
+                    self.others.insert(pid);
+                    continue;
+                }
                 found.push(pid);
             }
+            since.insert(pid, first);
         }
-        self.new = new;
+        self.since = since;
         found
     }
 }

@@ -69,6 +69,8 @@ struct Process {
     began: u64,
     look: u64,
     crowd: Option<Crowd>,
+    /// Whether it was found as one: it stays as long as it is taken for one.
+    is_orphan: bool,
 }
 
 struct Thread {
@@ -155,7 +157,9 @@ impl Tree {
 
     /// The roots, and every process that was there at the last look: its parent may be gone.
     fn known(&self) -> Vec<u32> {
-        let there = self.processes.keys();
+        let there = self.processes.iter();
+        let there = there.filter(|(pid, one)| !one.is_orphan || self.orphans.contains(pid));
+        let there = there.map(|(pid, _)| pid);
         let given = self.roots.iter().chain(&self.orphans);
         there.chain(given).copied().collect()
     }
@@ -248,7 +252,7 @@ impl Tree {
         let process = self
             .processes
             .entry(pid)
-            .or_insert_with(|| Process::open(pid, looks));
+            .or_insert_with(|| Process::open(pid, looks, self.orphans.contains(&pid)));
         let name = process.comm.read().trim_end().to_owned();
         let count = std::fs::metadata(&process.tasks).map(|one| one.nlink());
         let Some(count) = count.ok().filter(|_| !name.is_empty()) else {
@@ -370,7 +374,7 @@ impl Tree {
 }
 
 impl Process {
-    fn open(pid: u32, look: u64) -> Self {
+    fn open(pid: u32, look: u64, is_orphan: bool) -> Self {
         let path = PathBuf::from(format!("/proc/{pid}"));
         Self {
             tasks: path.join("task"),
@@ -381,6 +385,7 @@ impl Process {
             began: look,
             look,
             crowd: None,
+            is_orphan,
         }
     }
 }
