@@ -9,7 +9,7 @@ An external tool's parser gives its failures; without that number the rule is n/
 - Answers of HTTP that a load generator calls successes are known by a sample (`assay stat` as root, no TLS).
   Redirections qualify, pages of errors invalidate, and empty ones are unverified.
   Without a sample, answers below `small_answer_bytes` are unverified for tools that count redirections as successes (wrk, k6).
-- A latency of a step between two clients of a server that was never seen within the limit is noted: it is at least the limit.
+- Two clients of a server: a step that the reader never saw within the limit is noted, as it took at least so long.
 - curl says nothing of the page of an error: its status is read from its output (-w, -v, -i), else unverified without -f.
 - Under a device or stable-media claim one failed flush invalidates: the kernel reports a failed buffered write only there, and
   only once.

@@ -7,7 +7,7 @@ Beside them stand the sockets of the load, of the programs behind its FUSE mount
 - On two machines the load's connections end at addresses and ports. An address of the server with a port on which it listens
   passes. If none is, and less than `moved_share` of the load's bytes passed the server's interfaces, it is invalid. The bytes of
   the lab's own connections to that host do not count (TCP_INFO). With more bytes a balancer or a translation of addresses is on
-  the way: unverified. Where the load's host translates addresses (NAT, /proc/PID/net/nf_conntrack), the end that answers counts.
+  the way: unverified. If the load's host translates addresses (NAT, /proc/PID/net/nf_conntrack), the end that answers counts.
   If it is the server's address, and less than `moved_share` of the bytes passed its interfaces, it is unverified, too.
 
 Connections of the kernel (NFS, SMB) and datagrams have no process, so they are unverified. So is a server that a proxy may reach
