@@ -1,6 +1,7 @@
 """The file with a user's defaults: what it changes, and what is wrong in it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,8 @@ def test_the_notebook_and_the_units_of_every_verb(bench):
     write(bench, 'lab = "~/kept"\nunits = "MiB/s"\nprogress = "none"\n')
     done = bench.run("load", "bulk_io", "path=F", "operation=write", "size=8MiB", "record_size=1MiB")
     assert done.returncode == 0, done.stderr
-    assert "MiB/s" in done.stdout
-    assert "MB/s" not in done.stdout
+    assert re.search(r"\d [KMG]iB/s", done.stdout), done.stdout
+    assert not re.search(r"\d [kMG]B/s", done.stdout), done.stdout
     stat = bench.run("stat", "--save", "--", "dd", "if=/dev/zero", "of=G", "bs=1M", "count=8", "conv=fsync")
     assert "MiB" in stat.stderr
     listed = json.loads(bench.run("list", "--json").stdout)
