@@ -170,7 +170,7 @@ mod tests {
         let threads: Vec<u32> = (1..=1000).collect();
         let mut crowd = Crowd::new(1, false);
         crowd.hear(500, Kind::Flush, false, 0, 1);
-        assert!(crowd.asked(&threads, 2).iter().any(|one| *one == (500, 1)));
+        assert!(crowd.asked(&threads, 2).contains(&(500, 1)));
         assert!(crowd.at_work.contains_key(&500));
         crowd.asked(&threads, 2 + RESTED);
         assert!(!crowd.at_work.contains_key(&500));

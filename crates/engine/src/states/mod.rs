@@ -81,7 +81,7 @@ fn serve(options: &Options) {
         .collect();
     let mut orphans = Orphans::new();
     let mut chance = Random::new(u64::from(std::process::id()));
-    let (mut cost_s, mut listing_s, mut last_ns) = (0.0, 0.0, own_cpu_ns());
+    let mut pace = Pace::new();
     let Ok(input) = std::io::stdin().as_fd().try_clone_to_owned() else {
         return;
     };
@@ -91,31 +91,18 @@ fn serve(options: &Options) {
     loop {
         let now = Instant::now();
         if due <= now {
-            let (mut threads, mut listing_ns) = (0, 0);
+            let (mut threads, mut listed_ns) = (0, 0);
             for (name, tree, account) in &mut groups {
                 if *name == LOAD {
                     tree.adopt(orphans.look());
                 }
                 let seen = tree.look();
                 threads += seen.iter().map(|one| one.weight).sum::<f64>() as usize;
-                listing_ns += tree.take_listing_ns();
+                listed_ns += tree.take_listing_ns();
                 account.add(&seen);
             }
             looked = now;
-            let spent_ns = own_cpu_ns();
-            let took_s = spent_ns.saturating_sub(last_ns + listing_ns) as f64 / 1e9;
-            listing_s += listing_ns as f64 / 1e9;
-            cost_s = if cost_s == 0.0 {
-                took_s
-            } else {
-                cost_s + FOLLOWS * (took_s - cost_s)
-            };
-            last_ns = spent_ns;
-            let share = share_of(threads, spent_ns);
-            let shared_s = listing_s / LISTED;
-            listing_s -= shared_s;
-            let mean = Duration::from_secs_f64((cost_s + shared_s) / share);
-            let mean = mean.clamp(SHORTEST, LONGEST);
+            let mean = pace.after_look(threads, listed_ns);
             due = now + mean.mul_f64(-unit(&mut chance).ln());
             continue;
         }
@@ -136,7 +123,7 @@ fn serve(options: &Options) {
             due = due.max(now + AFTER_ANSWER);
         }
         // The clock of a phase may start with the answer: all work is done before it.
-        last_ns = own_cpu_ns();
+        pace.spent_ns = own_cpu_ns();
         let mut output = std::io::stdout();
         if output
             .write_all(told.as_bytes())
@@ -145,6 +132,43 @@ fn serve(options: &Options) {
         {
             return;
         }
+    }
+}
+
+/// How far apart looks are, by what they cost in CPU time.
+struct Pace {
+    /// Of a look, without listing threads; 0 before the first one.
+    look_s: f64,
+    /// Of listing threads, what is not yet made up for.
+    listing_s: f64,
+    /// All that this process has spent until now.
+    spent_ns: u64,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self {
+            look_s: 0.0,
+            listing_s: 0.0,
+            spent_ns: own_cpu_ns(),
+        }
+    }
+
+    /// The mean time until the next look, after one at so many threads whose listing took so long.
+    fn after_look(&mut self, threads: usize, listed_ns: u64) -> Duration {
+        let spent_ns = own_cpu_ns();
+        let took_s = spent_ns.saturating_sub(self.spent_ns + listed_ns) as f64 / 1e9;
+        self.listing_s += listed_ns as f64 / 1e9;
+        self.look_s = if self.look_s == 0.0 {
+            took_s
+        } else {
+            self.look_s + FOLLOWS * (took_s - self.look_s)
+        };
+        self.spent_ns = spent_ns;
+        let made_up_s = self.listing_s / LISTED;
+        self.listing_s -= made_up_s;
+        let mean = Duration::from_secs_f64((self.look_s + made_up_s) / share_of(threads, spent_ns));
+        mean.clamp(SHORTEST, LONGEST)
     }
 }
 

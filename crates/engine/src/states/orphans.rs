@@ -22,7 +22,7 @@ pub struct Orphans {
 impl Orphans {
     /// Those of this program's parent, from now on.
     pub fn new() -> Self {
-        let parent = rustix::process::getppid().map_or(0, |pid| pid.as_raw_pid());
+        let parent = rustix::process::getppid().map_or(0, rustix::process::Pid::as_raw_pid);
         let children = PathBuf::from(format!("/proc/{parent}/task/{parent}/children"));
         let others = numbers(&children).collect();
         Self {
