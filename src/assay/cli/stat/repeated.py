@@ -61,14 +61,16 @@ def rounds(request: Request, arms: Sequence[Arm]) -> Iterator[JudgedExecution]:
 
 
 def answer(arms: Sequence[Arm], found: Sequence[CommandRatio]) -> Iterator[str]:
-    """The estimate of the first command with its worst run, then the mean of each command, then the ratios."""
+    """The estimate of the first command, the ratios to it, its worst run, then the mean of each command."""
     first, *others = arms
-    yield from headline(first.runs)
+    estimate, *details = headline(first.runs)
+    yield estimate
+    yield from map(ratio_line, found)
+    yield from details
     yield from shown.body(worst_of(first.runs))
     lines = [line for arm in arms for line in interval_lines(arm)]
     yield from lines[0 if others else in_headline(first.runs) :]
     yield from (line for arm in arms for line in failed_lines(arm))
-    yield from map(ratio_line, found)
 
 
 def headline(runs: Sequence[JudgedExecution]) -> Iterator[str]:
