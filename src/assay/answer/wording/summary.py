@@ -46,7 +46,7 @@ def opening(answer: Answer) -> str:
 
 
 def following(answer: Answer) -> tuple[str, ...]:
-    """Put in words what belongs to the opening: other measures, then the decision."""
+    """Put in words what belongs to the opening: other measures, the decision, then what it costs and what the limits were."""
     if answer.state is None:
         return ()
     experiment, more = answer.experiment, answer.leads if answer.essence else answer.leads[1:]
@@ -56,14 +56,14 @@ def following(answer: Answer) -> tuple[str, ...]:
         *rest,
         *(f"{sentence(experiment, one)} [{one.state.value}]" for one in more),
         *(ranking.sentence(experiment, each) for one in answer.leads for each in ordered(one)),
+        *(required(experiment, one) for one in answer.requirements),
+        *(decision(experiment, one) for one in answer.decisions),
         *(cost(experiment, one) for one in answer.costs),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in efficiencies(experiment, one)),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in reasons(experiment, one)),
         *limits(answer),
         *besides(answer),
         *(layers.statement(experiment, one) for one in answer.layers),
-        *(required(experiment, one) for one in answer.requirements),
-        *(decision(experiment, one) for one in answer.decisions),
     )
 
 
