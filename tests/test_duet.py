@@ -199,6 +199,11 @@ def test_every_mistake_is_told_at_once_with_its_place():
         assert part in told, told
 
 
+def test_more_slices_than_anybody_runs_are_refused_with_the_arithmetic():
+    with pytest.raises(InputErrors, match=r"1,600,000 trials \(2 load.record_size x 800 repeats x 1,000 slices\)"):
+        read.parse(DUET.replace("slices = 4", "slices = 1000").replace("repeats = 3", "repeats = 800"), "x.toml")
+
+
 def test_slices_without_a_duet_are_refused():
     with pytest.raises(InputErrors, match="found slices = 4 without a duet"):
         read.parse(DUET.replace('design = "duet"\n', ""), "x.toml")

@@ -175,9 +175,8 @@ def without(cell: Cell, noisy: Mapping[str, Exclusion]) -> Cell:
 def tested(arms: ArmPair, matters_share: float) -> Tested:
     """One comparison with the values by block on which it stands."""
     first, second = (by_block(cell.values, arms.runs) for cell in (arms.baseline, arms.candidate))
-    is_duet = any(arms.runs[run].run.trial.preparation is not None for run, _ in first.values())
     baseline, candidate = (
-        of_preparations([key for key in one if key in other or not is_duet], one, arms)
+        of_preparations([key for key in one if key in other or not is_duet(arms)], one, arms)
         for one, other in ((first, second), (second, first))
     )
     found = replace(compare(arms, matters_share), unfiltered=unfiltered(arms, matters_share))
@@ -242,9 +241,14 @@ def compare(arms: ArmPair, matters_share: float) -> Comparison:
 
 def method_of(arms: ArmPair, *, paired: bool) -> Method:
     """The method of a ratio of geometric means."""
-    if paired and any(arms.runs[run].run.trial.preparation is not None for run in arms.candidate.values):
+    if paired and is_duet(arms):
         return Method.PAIRED_PREPARATIONS
     return METHODS[Summary.GEOMETRIC, paired]
+
+
+def is_duet(arms: ArmPair) -> bool:
+    """Whether the runs are slices of preparations."""
+    return any(arms.runs[run].run.trial.preparation is not None for run in arms.candidate.values)
 
 
 def counted_runs(arms: ArmPair) -> tuple[list[Judged], list[Judged]]:

@@ -52,7 +52,7 @@ NETWORK_TOOLS = {
 }
 """Tools that make networks, or that evidence of them comes from -> what needs them."""
 FUSE = "/dev/fuse"
-FIRST_NAMESPACES = {"pid": 4026531836, "cgroup": 4026531835, "user": 4026531837}
+FIRST_NAMESPACES = {"pid": 4026531836, "user": 4026531837}
 """Kind -> inode of the machine's own namespace (PROC_PID_INIT_INO and its like, include/linux/proc_ns.h)."""
 OVERLAY = "overlay"
 
@@ -166,6 +166,7 @@ def _root(host: Host) -> str | None:
 def _whole_machine(host: Host) -> str | None:
     """Return what a container hides: which namespaces are not the machine's, and that its files are on layers."""
     own = [name for name, first in FIRST_NAMESPACES.items() if not host.real_path(f"/proc/self/ns/{name}").endswith(f"[{first}]")]
+    own += [] if cgroups.in_initial_namespace(host) else ["cgroup"]
     try:
         layered = any((one.point, one.filesystem) == ("/", OVERLAY) for one in mounts(host))
     except OSError as error:

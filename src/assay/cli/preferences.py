@@ -14,16 +14,12 @@ from assay.frozen import dataclass, field
 from assay.units import Prefixes
 
 LAB, PROGRESS, UNITS = "lab", "progress", "units"
-PROGRESSES = ("auto", "json", "none")
-"""As `assay.terminal.progress.ProgressMode` has them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preferences:
     """What the file says."""
 
-    path: Path | None = None
-    """None where there is no file."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Option without its dashes -> its default."""
     prefixes: Prefixes = Prefixes.DECIMAL
@@ -56,12 +52,13 @@ def preferences() -> Preferences:
 def read(text: str, path: Path) -> Preferences:
     """Read the text of such a file. Raises InputErrors with all that is wrong in it."""
     from assay import toml_document
+    from assay.terminal.progress import ProgressMode
     from assay.toml_document import one_of, shown
 
     document = toml_document.load(text, str(path))
     toml_document.known(document, (), document.values, (LAB, PROGRESS, UNITS))
     options: dict[str, str] = {}
-    for name, values in ((PROGRESS, PROGRESSES), (UNITS, tuple(Prefixes))):
+    for name, values in ((PROGRESS, tuple(ProgressMode)), (UNITS, tuple(Prefixes))):
         value = document.values.get(name, values[0])
         if value not in values:
             document.wrong((name,), f"{name} = {shown(value)}", one_of([f'"{one}"' for one in values]))
@@ -73,7 +70,7 @@ def read(text: str, path: Path) -> Preferences:
     elif lab is not None:
         document.wrong((LAB,), f"{LAB} = {shown(lab)}", 'a directory from / or ~ on: "~/lab" (the file counts wherever you are)')
     document.refuse_if_wrong()
-    return Preferences(path=path, options=options, prefixes=Prefixes(str(document.values.get(UNITS, Prefixes.DECIMAL))))
+    return Preferences(options=options, prefixes=Prefixes(str(document.values.get(UNITS, Prefixes.DECIMAL))))
 
 
 def applied() -> Preferences:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from assay import catalogue
 from assay.catalogue import Target, Workload
 from assay.experiment.factors import Scene
 from assay.experiment.shape import FileShape
@@ -70,7 +71,9 @@ def _parts(document: Document, scene: Scene) -> None:
     for name, part in scene.targets.items():
         if isinstance(part.plug, Target) and not part.plug.side_by_side:
             found = f"target {name} of kind {part.plug.name} in a duet"
-            document.wrong(part.at, found, "a target of which two are made side by side: directory, existing, loopfs", Point.KEY)
+            document.wrong(
+                part.at, found, f"a target of which two are made side by side: {', '.join(_side_by_side())}", Point.KEY
+            )
     if len(scene.workloads) > 1:
         document.wrong(("workloads",), f"{len(scene.workloads)} workloads in a duet", "one: its phases take turns", Point.KEY)
     for name, part in scene.workloads.items():
@@ -82,6 +85,11 @@ def _parts(document: Document, scene: Scene) -> None:
         if (why := part.plug.again(knobs)) is not None:
             document.wrong(part.at, f"workload {name} in a duet: {why}", "a load that finds the same in each slice", Point.KEY)
         _length(document, (*part.at, DURATION), knobs, part.knobs)
+
+
+def _side_by_side() -> list[str]:
+    """The kinds of targets of which two are prepared at once."""
+    return [name for name in catalogue.names("targets") if catalogue.find("targets", name).side_by_side]
 
 
 def _length(document: Document, at: Path, knobs: Mapping[str, object], known: Mapping[str, object]) -> None:

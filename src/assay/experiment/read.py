@@ -217,7 +217,8 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     soaks.measurable(document, soaked, measures)
     repeats = top_level.repeats(document, shape) if soaked is None else soaked.pieces
     designed = consistency.fits(document, shape, factors)
-    top_level.count_trials(document, factors, designed, repeats)
+    slices = duet.slices(document, shape, scene, factors)
+    top_level.count_trials(document, factors, designed, repeats, slices)
     limits = top_level.limits(document, shape.limits, scene.hosts)
     compare, pairs = _compared(document, shape, factors)
     return Experiment(
@@ -232,7 +233,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         pairs=pairs,
         design=designed.kind,
         resolution=shape.resolution,
-        slices=duet.slices(document, shape, scene, factors),
+        slices=slices,
         matters_share=top_level.matters(document, shape.matters),
         bound_factor=shape.bound_factor,
         repeats=repeats,

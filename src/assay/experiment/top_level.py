@@ -36,7 +36,11 @@ def repeats(document: Document, shape: FileShape) -> int | Precision | None:
 
 
 def count_trials(
-    document: Document, factors: tuple[Factor, ...], designed: consistency.Designed, repeats: int | Precision | None
+    document: Document,
+    factors: tuple[Factor, ...],
+    designed: consistency.Designed,
+    repeats: int | Precision | None,
+    slices: int | None,
 ) -> None:
     """Refuse a schedule nobody will ever run, with the arithmetic."""
     numbers = [
@@ -47,6 +51,8 @@ def count_trials(
     blocks = repeats.most if isinstance(repeats, Precision) else repeats
     if blocks is not None:
         numbers.append((f"{blocks:,} repeats", blocks))
+    if slices is not None:
+        numbers.append((f"{slices:,} slices", slices))
     total = math.prod(number for _, number in numbers)
     if total > MOST_TRIALS:
         sums = " x ".join(text for text, _ in numbers)
