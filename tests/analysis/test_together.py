@@ -1,5 +1,6 @@
 """Several candidates against one baseline: whose procedure holds them together, and that it keeps its level."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -7,8 +8,11 @@ import pytest
 
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
+from assay.analysis.together import blocks_to_detect
 from assay.cli import tables
 from assay.records import Change, Conclusion, Observations, Outcome
+from assay.statistics.contrast import Contrast
+from assay.statistics.significance import LEVEL, log_effect
 from stage import notebook_records as made
 from stage.rows import each
 from stage.sizes import few_and_many
@@ -82,3 +86,18 @@ def test_among_equals_a_difference_is_claimed_in_five_of_a_hundred_at_most(case,
     claims = (Conclusion.MATTERS, Conclusion.IMMATERIAL)
     wrong = sum(any(one.conclusion in claims for one in case.answer(drawn(seed, 0.01, of))) for seed in range(sets))
     assert wrong / sets <= 0.05 + 3 * (0.05 * 0.95 / sets) ** 0.5
+
+
+@pytest.mark.parametrize("cv", [0.01, 0.03, 0.1])
+def test_the_blocks_that_are_needed_are_those_of_the_plan(cv):
+    wanted = math.log(1.05)
+    seen = Contrast(difference=0.0, standard_error=cv * math.sqrt(2 / 5), degrees=4, n=5, spread=cv * math.sqrt(2))
+    needed = blocks_to_detect(seen, wanted, LEVEL)
+    assert needed is not None
+    assert log_effect(needed, cv) <= wanted < log_effect(needed - 1, cv)
+
+
+def test_a_spread_of_nothing_and_one_beyond_measure_need_no_number_of_blocks():
+    still = Contrast(difference=0.0, standard_error=0.0, degrees=4, n=5, spread=0.0)
+    wild = Contrast(difference=0.0, standard_error=2.0, degrees=4, n=5, spread=4.5)
+    assert [blocks_to_detect(one, math.log(1.05), LEVEL) for one in (still, wild)] == [None, None]

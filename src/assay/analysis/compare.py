@@ -56,6 +56,7 @@ from assay.statistics.contrast import (
 from assay.statistics.intervals import LEAST, median_interval, sign_test
 from assay.statistics.least_squares import correlation
 from assay.statistics.partial_identification import Side, between
+from assay.statistics.signed_ranks import typical_ratio
 from assay.statistics.significance import LEVEL
 
 WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
@@ -216,7 +217,8 @@ def compare(arms: ArmPair, matters_share: float) -> Comparison:
     p = max((p_value(found) for found in positive), default=None)
     if positive and arms.summary is not Summary.GEOMETRIC:
         ratio, conclusion, p = summarised(arms, outcome, matters_share)
-    if ratio is not None and (worst := worst_case(arms)) is not None:
+    worst = None if ratio is None else worst_case(arms)
+    if ratio is not None and worst is not None:
         ratio, conclusion = ranged(ratio, worst, matters_share)
         p = worst.p_value
     return Comparison(
@@ -235,8 +237,21 @@ def compare(arms: ArmPair, matters_share: float) -> Comparison:
         interleaved=arms.factor.change is Change.AUTOMATIC and is_interleaved(*counted_runs(arms)),
         excluded={**arms.baseline.excluded, **cell.excluded, **outcome.excluded},
         p_value=p,
+        typical=typical(arms, outcome) if worst is None else None,
         has_zero=bool(arms.baseline.values and cell.values) and not all_positive(arms),
     )
+
+
+def typical(arms: ArmPair, outcome: Contrasts) -> Estimate | None:
+    """The ratio of the typical pair; None of few pairs, and of arms that were measured apart."""
+    if not outcome.paired or not outcome.contrasts or arms.summary is not Summary.GEOMETRIC:
+        return None
+    baseline, candidate = outcome.values[0]
+    found = typical_ratio(baseline, candidate, WIDE)
+    if found is None:
+        return None
+    value, low, high = found
+    return Estimate(value=value, low=low, high=high, confidence=WIDE, unit="ratio", n=len(baseline), method=Method.SIGNED_RANKS)
 
 
 def method_of(arms: ArmPair, *, paired: bool) -> Method:

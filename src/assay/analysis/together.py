@@ -17,12 +17,15 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from statistics import NormalDist
 
 from assay.frozen import dataclass
 from assay.records import Adjustment, Change, Comparison, Conclusion, Factor, Summary
+from assay.rulekit.contrasts import differs
 from assay.statistics.contrast import Contrast
 from assay.statistics.significance import (
     LEVEL,
+    MOST_NEEDED,
     POWER,
     alike,
     benjamini_yekutieli,
@@ -145,7 +148,33 @@ def with_effects(comparison: Comparison, contrasts: Sequence[Contrast]) -> Compa
         comparison,
         detectable_share=math.expm1(among),
         provable_share=math.expm1(max(among, math.log1p(comparison.matters_share) + alone)),
+        needed=needed(comparison, widest, strictest) if comparison.conclusion is Conclusion.UNDECIDED else None,
     )
+
+
+def needed(comparison: Comparison, widest: Contrast, strictest: float) -> int | None:
+    """Blocks in all until a difference that matters is shown; of one that is shown, until it is known whether it matters."""
+    margin = math.log1p(comparison.matters_share)
+    if not differs(comparison):
+        return blocks_to_detect(widest, margin, strictest)
+    return blocks_to_detect(widest, abs(abs(widest.difference) - margin), LEVEL)
+
+
+def blocks_to_detect(contrast: Contrast, wanted: float, level: float) -> int | None:
+    """After how many blocks in all a difference of logarithms is shown with 80 % power, by the spread so far.
+
+    None beyond `MOST_NEEDED`, and where the spread is 0 or nothing is wanted.
+    """
+    if wanted <= 0 or contrast.standard_error <= 0 or contrast.n < 2:
+        return None
+    one, each = contrast.standard_error * math.sqrt(contrast.n), contrast.degrees / (contrast.n - 1)
+    many = NormalDist().inv_cdf(1 - level / 2) + NormalDist().inv_cdf(POWER)  # of many blocks: with few it takes some more
+    first = max(2, math.ceil((many * one / wanted) ** 2))
+
+    def enough(blocks: int) -> bool:
+        return shown_in_errors(max(1, round((blocks - 1) * each)), level) * one <= wanted * math.sqrt(blocks)
+
+    return next(filter(enough, range(first, MOST_NEEDED + 1)), None)
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from assay.experiment import spread
 from assay.experiment.consistency import NUMERALS
 from assay.experiment.design import Structure, owners, structure, varying
 from assay.experiment.named_hosts import LOCAL, readdressed
-from assay.experiment.outlook import MOST_NEEDED, Outlook, PlannedEffect
+from assay.experiment.outlook import Outlook, PlannedEffect
 from assay.hosts.local import Local
 from assay.laboratory.history import history
 from assay.laboratory.session import experiment_of, here
@@ -28,6 +28,7 @@ from assay.measures import difference, percent
 from assay.measures.text import level as level_text
 from assay.plain import to_plain
 from assay.records import Change, DesignKind, Experiment, Factor, Plan, Precision
+from assay.statistics.significance import MOST_NEEDED
 from assay.terminal.output import Row, deliver, table
 from assay.trial import placement
 from assay.units import Unit, human

@@ -29,7 +29,7 @@ from assay.records import (
     WorkloadSpec,
 )
 from assay.statistics import effects, intervals, significance
-from assay.statistics.significance import LEVEL, POWER, Design, noncentrality
+from assay.statistics.significance import LEVEL, MOST_NEEDED, POWER, Design, noncentrality
 
 ANYWHERE = Endpoint(kind=EndpointKind.DIRECTORY, address="/")
 TRIAL_S, PHASE_S, AROUND_S = 0.9, 0.25, 1.5
@@ -39,8 +39,6 @@ CONNECT_S, ATTEND_S, ARM_S = 0.16, 0.15, 0.15
 """What each far host adds to an experiment, to each trial (facts, mounts) and to each phase (looks, arming, clocks, drain).
 Connecting to 30 took 4.7 s. A trial of five phases took 17 s with one host and 120 s with 30, on two busy CPUs where a trial
 without far hosts took four times its guess."""
-MOST_NEEDED = 1000
-"""Blocks beyond which a plan does not say how many it would take."""
 MOUNT_S = 0.2
 """What each client's mount of a server takes, with its undoing."""
 REPEATED = 1.2

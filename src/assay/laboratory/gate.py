@@ -2,7 +2,9 @@
 
 The gate `worse` asks one question: is a level worse than the baseline? Noise that struck both is in the interval of the
 interleaved pairs, so TAINTED figures pass; INVALID ones do not. Worse is a 95 % interval that excludes no change, with an
-estimate beyond the smallest relevant effect: of equal levels at most 1 in 40 is called worse.
+estimate beyond the smallest relevant effect. Two such intervals are looked at: of the mean, and of the typical pair
+(`statistics.signed_ranks`), which sees a change among pairs of which a neighbour disturbed some. Each calls at most 1 of 40 equal
+levels worse, both together at most 1 of 20.
 """
 
 from __future__ import annotations
@@ -50,14 +52,13 @@ def became_worse(results: Results, comparison: Comparison) -> bool:
     from assay.measures import Better, figure_kind
 
     experiment, kind = results.experiment, figure_kind(measure_of(results.experiment, comparison.measure).figure)
-    ratio = comparison.ratio
-    if (
-        kind is None
-        or ratio is None
-        or not (experiment.decides_by(comparison.measure) and is_to_baseline(experiment, comparison))
-    ):
+    if kind is None or not (experiment.decides_by(comparison.measure) and is_to_baseline(experiment, comparison)):
         return False
-    return is_worse(ratio.value, (ratio.low, ratio.high), experiment.matters_share, lower_better=kind.better is Better.LOWER)
+    return any(
+        is_worse(one.value, (one.low, one.high), experiment.matters_share, lower_better=kind.better is Better.LOWER)
+        for one in (comparison.ratio, comparison.typical)
+        if one is not None
+    )
 
 
 def is_worse(value: float, ends: tuple[float | None, float | None], matters_share: float, *, lower_better: bool) -> bool:

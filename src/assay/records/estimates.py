@@ -26,6 +26,8 @@ class Method(StrEnum):
     """The ratio of two arms, pair by pair of one block, with a t interval on logarithms."""
     PAIRED_PREPARATIONS = "paired preparations"
     """The same of the means of a duet's preparations, pair by pair."""
+    SIGNED_RANKS = "signed ranks"
+    """The typical ratio of pairs (Hodges and Lehmann), with the interval of Wilcoxon's test."""
     UNPAIRED_GEOMETRIC = "unpaired geometric means"
     """The same of arms that were measured apart, with Welch's t interval."""
     PAIRED_TOTALS = "paired totals"
@@ -220,6 +222,8 @@ class Comparison:
     """Smallest difference that this many pairs with this spread could have seen (80 % power)."""
     provable_share: float | None
     """Smallest true difference that could be proved to matter."""
+    needed: int | None = None
+    """Blocks in all after which a difference that matters is shown (80 % power), by this spread; None of what is decided."""
     of_every_pair: bool = False
     """Whether every two levels are held against each other, so that the baseline may be any earlier level."""
     interleaved: bool = True
@@ -235,6 +239,8 @@ class Comparison:
     """Whether it is of a measure that the experiment does not decide by: false discoveries are held at 5 % among all of these."""
     unfiltered: Estimate | None = None
     """The ratio with the runs that are excluded as INVALID or for noise counted in; None where there are none."""
+    typical: Estimate | None = None
+    """The ratio of the typical pair, which few disturbed pairs do not move; None of few pairs, and where nothing is paired."""
     parallel_efficiency: Estimate | None = None
     """The ratio of the rates over the ratio of the clients (or workers); None where the factor counts nothing."""
     limiter: Limiter | None = None

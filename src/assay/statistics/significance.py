@@ -22,6 +22,8 @@ from enum import Enum
 from statistics import fmean, variance
 
 LEVEL = 0.05
+MOST_NEEDED = 1000
+"""Blocks beyond which nobody says how many it would take."""
 POWER = 0.8
 _HALVINGS = 60
 _POWER_QUANTILES = 4000

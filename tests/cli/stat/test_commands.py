@@ -117,6 +117,12 @@ def test_one_run_is_prepared_too_and_not_without_its_preparation(bench):
 def test_the_table_is_for_people_too(bench):
     done = bench.run("stat", "--export=table.md", "--repeat=3", "--vs", "sleep 0.2 | cat", "--", "sleep", "0.1")
     assert done.returncode == 0, done.stderr
+    (said,) = re.findall(r"^assay: (sleep 0\.1: .*)", done.stderr, re.MULTILINE)
+    assert re.fullmatch(
+        r"sleep 0\.1: 1\d\d ms; sleep 0\.2 \| cat: \d+ ms \(elapsed, 3 runs each\);"
+        r" sleep 0\.1 is fastest, .*0\.[4-6]\d* times .* sleep 0\.2 \| cat .*",
+        said,
+    )
     heads, _, first, second = (bench.home / "table.md").read_text().splitlines()
     assert heads.startswith("| command | measure | runs | mean | 95 % interval |")
     mean = re.match(r"\| `sleep 0.1` \| elapsed \| 3 \| ([0-9.]+) (m?s) \| ", first)

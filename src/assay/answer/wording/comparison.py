@@ -218,7 +218,29 @@ def undecided_for(one: Comparison) -> str:
         return ""
     if one.ratio is None:
         return missing(one)
-    return f"smallest relevant difference: {percent(one.matters_share)}" if differs(one) else unseen(one.detectable_share)
+    why = f"smallest relevant difference: {percent(one.matters_share)}" if differs(one) else unseen(one.detectable_share)
+    return f"{why}{typical(one) or needed(one)}"
+
+
+def typical(one: Comparison) -> str:
+    """`; of the typical pair 1.10 times (95 % interval 1.08 to 1.13, signed ranks)`: what disturbed pairs hid; else empty.
+
+    Nothing of several comparisons that were tested together: its interval is that of one.
+    """
+    found = one.typical
+    if found is None or found.low is None or found.high is None or (one.tested or 1) > 1 or found.low <= 1 <= found.high:
+        return ""
+    value, low, high = digits(found)
+    return f"; of the typical pair {value} times ({percent(found.confidence)} interval {low} to {high}, signed ranks)"
+
+
+def needed(one: Comparison) -> str:
+    """`; about 14 runs each (9 more) would show 5 %`: how many decide, by the spread so far; empty where nobody knows."""
+    if one.ratio is None or one.needed is None or one.needed <= one.ratio.n:
+        return ""
+    what = "preparations" if one.ratio.method is Method.PAIRED_PREPARATIONS else "runs"
+    shown = "whether it matters" if differs(one) else percent(one.matters_share)
+    return f"; about {one.needed:,} {what} each ({one.needed - one.ratio.n:,} more) would show {shown}"
 
 
 def no_interval(ratio: Estimate) -> str:

@@ -72,6 +72,8 @@ def winner(experiment: Experiment, one: Ranking) -> str:
     if len(one.leaders) != 1:
         names = leading(experiment, one)
         who = f"{names} lead, undecided between them" if names else f"which is {best} is undecided"
+        if one.enough is not None and len(one.leaders) > 2:
+            return who
         if ahead.conclusion is Conclusion.EQUIVALENT and len(one.leaders) == 2:
             return f"{names} lead and are equivalent{interval}"
         if ahead.conclusion is Conclusion.EQUIVALENT:

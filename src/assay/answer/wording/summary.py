@@ -46,7 +46,7 @@ def opening(answer: Answer) -> str:
 
 
 def following(answer: Answer) -> tuple[str, ...]:
-    """Put in words what belongs to the opening: other measures, the decision, then what it costs and what the limits were."""
+    """Put in words what belongs to the opening: other measures, requirements, costs and decisions, then what the limits were."""
     if answer.state is None:
         return ()
     experiment, more = answer.experiment, answer.leads if answer.essence else answer.leads[1:]
@@ -57,8 +57,8 @@ def following(answer: Answer) -> tuple[str, ...]:
         *(f"{sentence(experiment, one)} [{one.state.value}]" for one in more),
         *(ranking.sentence(experiment, each) for one in answer.leads for each in ordered(one)),
         *(required(experiment, one) for one in answer.requirements),
-        *(decision(experiment, one) for one in answer.decisions),
         *(cost(experiment, one) for one in answer.costs),
+        *(decision(experiment, one) for one in answer.decisions),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in efficiencies(experiment, one)),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in reasons(experiment, one)),
         *limits(answer),
@@ -131,7 +131,8 @@ def sentence(experiment: Experiment, one: Lead) -> str:
     if one.doubted:
         name = f"{name} ({', '.join(map(labels.short, one.doubted))})"
     if one.growth is not None:
-        return f"{name}{scaling.predicate(experiment, one.growth)}; {clause(experiment, one.lines[0])}"
+        against_baseline = "" if one.rankings else f"; {clause(experiment, one.lines[0])}"
+        return f"{name}{scaling.predicate(experiment, one.growth)}{against_baseline}"
     if one.kind is LeadKind.COMPARED:
         return f"{name}: {'; '.join(compared(experiment, one))}"
     if one.kind is LeadKind.FIGURE:

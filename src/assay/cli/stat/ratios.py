@@ -14,6 +14,7 @@ from assay.laboratory.gate import is_worse
 from assay.records import Conclusion, Experiment, VerdictState, worst
 from assay.statistics.contrast import four_way, interval, paired_ratio
 from assay.statistics.intervals import LEAST
+from assay.statistics.signed_ranks import typical_ratio
 from assay.units import Unit
 
 ELAPSED = "elapsed_ns"
@@ -45,6 +46,8 @@ class CommandRatio:
     conclusion: Conclusion
     state: VerdictState | None
     """The worst verdict of the runs that it rests on; None where nothing is claimed of them."""
+    typical: tuple[float, float, float] | None = None
+    """The ratio of the typical pair with its interval, which shares the error as the other does; None of few pairs."""
     unlike: str | None = None
     """Why there is nothing to compare: an arm failed, or both did other work; None where they are alike."""
     digits_share: float = 0.0
@@ -57,7 +60,8 @@ class CommandRatio:
         is_rate = self.unit.endswith("/s")
         if self.unlike or not (is_rate or self.unit == Unit.NANOSECONDS):
             return False
-        return is_worse(self.value, (self.low, self.high), Experiment.matters_share, lower_better=not is_rate)
+        found = ((self.value, self.low, self.high), *([self.typical] if self.typical else ()))
+        return any(is_worse(value, ends, Experiment.matters_share, lower_better=not is_rate) for value, *ends in found)
 
     @property
     def is_of_digits(self) -> bool:
@@ -96,19 +100,29 @@ def ratios(arms: Sequence[Arm], *, with_elapsed: bool = False) -> tuple[CommandR
     return tuple(ratio for other in others for ratio in compared(first, other, len(others), with_elapsed=with_elapsed))
 
 
+def main_figure(arms: Sequence[Arm]) -> str:
+    """What commands are compared by first: the first figure that all of them print, else the elapsed time."""
+    if not all(execution.external.reported for arm in arms for execution in arm.runs):
+        return ELAPSED
+    first, *others = (figures_of(arm.runs) for arm in arms)
+    return next(name for name in first if all(name in figures for figures in others))
+
+
 def compared(first: Arm, other: Arm, together: int, *, with_elapsed: bool) -> Iterator[CommandRatio]:
     """Yield the ratios of one command; `together` commands share the error of the intervals."""
     mine, theirs = figures_of(first.runs), figures_of(other.runs)
-    shared = [name for name in mine if name in theirs and name != ELAPSED]
-    shared += [ELAPSED] if with_elapsed or not shared else []
+    shared = [name for name in mine if name in theirs and (with_elapsed or name != ELAPSED)]
+    if main_figure((first, other)) == ELAPSED:
+        shared = [ELAPSED]
     for name in shared:
         contrast = paired_ratio(mine[name], theirs[name])
-        low, high, conclusion = None, None, Conclusion.UNDECIDED
+        low, high, conclusion, typical = None, None, Conclusion.UNDECIDED, None
         unlike = unlikeness(first.runs, other.runs, name)
         if contrast.n >= LEAST and unlike is None:
             wide, narrow = interval(contrast, 1 - WIDE / together), interval(contrast, 1 - NARROW / together)
             low, high = math.exp(wide[0]), math.exp(wide[1])
             conclusion = four_way(wide, narrow, Experiment.matters_share)
+            typical = typical_ratio(mine[name], theirs[name], 1 - WIDE / together)
         yield CommandRatio(
             command=other.command,
             measure=name,
@@ -119,6 +133,7 @@ def compared(first: Arm, other: Arm, together: int, *, with_elapsed: bool) -> It
             together=together,
             conclusion=conclusion,
             state=VerdictState.INVALID if unlike else worst_of((*first.runs, *other.runs)).state,
+            typical=typical,
             unlike=unlike,
             digits_share=digits_share(first.runs, name) + digits_share(other.runs, name),
             unit=unit_of(first.runs, name),
@@ -155,8 +170,16 @@ def ratio_line(ratio: CommandRatio) -> str:
     what = ratio.measure.removesuffix("_ns")
     digits = f"; within the print precision of {measures.percent(ratio.digits_share)}" if ratio.is_of_digits else ""
     times = f"{what} {ratio.value:.3g} times that of the first command"
-    figures = f"{ratio.command.label[:40]}: {times} ({interval}{ratio.pairs} pairs){digits}"
+    figures = f"{ratio.command.label[:40]}: {times} ({interval}{ratio.pairs} pairs){digits}{typical_of(ratio)}"
     return shown.line("vs", f"{figures}: {ratio.conclusion} (smallest relevant effect {margin}){state}")
+
+
+def typical_of(ratio: CommandRatio) -> str:
+    """`; of the typical pair 1.10 (1.08 to 1.12)`, where the mean decides nothing and this excludes no change; else empty."""
+    if ratio.typical is None or ratio.conclusion is not Conclusion.UNDECIDED:
+        return ""
+    value, low, high = ratio.typical
+    return "" if low <= 1 <= high else f"; of the typical pair {value:.3g} times ({low:.3g} to {high:.3g})"
 
 
 def worst_state(runs: Sequence[JudgedExecution]) -> VerdictState | None:

@@ -12,7 +12,17 @@ from assay import measures
 from assay.cli.stat import commands, described, exported, json_output, shown
 from assay.cli.stat.execution import JudgedExecution, keep, once, status
 from assay.cli.stat.options import Request
-from assay.cli.stat.ratios import Arm, CommandRatio, figures_of, ratio_line, ratios, unit_of, worst_of, worst_state
+from assay.cli.stat.order import order_of, sentence
+from assay.cli.stat.ratios import (
+    Arm,
+    CommandRatio,
+    figures_of,
+    ratio_line,
+    ratios,
+    unit_of,
+    worst_of,
+    worst_state,
+)
 from assay.laboratory.gate import BAD_VERDICT, UNMET, Gate
 from assay.records import VerdictState
 from assay.statistics.intervals import LEAST, Mean, geometric_mean
@@ -64,7 +74,11 @@ def answer(arms: Sequence[Arm], found: Sequence[CommandRatio]) -> Iterator[str]:
     """The estimate of the first command, the ratios to it, its worst run, then the mean of each command."""
     first, *others = arms
     estimate, *details = headline(first.runs)
-    yield estimate
+    known = order_of(arms) if others else None
+    if known is None:
+        yield estimate
+    else:
+        yield f"assay: {'' if known.state is None else f'{known.state}: '}{sentence(known)}"
     yield from map(ratio_line, found)
     yield from details
     yield from shown.body(worst_of(first.runs))
@@ -158,6 +172,7 @@ def plain(first: Arm, others: Sequence[Arm], found: Sequence[CommandRatio]) -> d
                 "ratio": ratio.value,
                 "low": ratio.low,
                 "high": ratio.high,
+                "typical": None if ratio.typical is None else dict(zip(("ratio", "low", "high"), ratio.typical, strict=True)),
                 "pairs": ratio.pairs,
                 "together": ratio.together,
                 "conclusion": str(ratio.conclusion),

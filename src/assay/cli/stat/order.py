@@ -1,0 +1,129 @@
+"""The order of several commands by a figure that all of them have, and by how much the best is ahead of the second. Pure.
+
+Of three commands or more the best is found by multiple comparisons with the best (`statistics.best`), so that the order of the
+call plays no part; of two by their pairs alone. Commands that failed, or did other work than the first, are left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay import measures
+from assay.analysis.together import demoted
+from assay.cli.stat.commands import Command
+from assay.cli.stat.ratios import Arm, figures_of, main_figure, unit_of, unlikeness, worst_of
+from assay.records import Conclusion, Experiment, VerdictState, worst
+from assay.statistics import best
+from assay.statistics.contrast import Contrast, four_way, interval, p_value, paired_ratio
+from assay.statistics.intervals import LEAST, geometric_mean
+from assay.statistics.significance import LEVEL
+from assay.units import Unit
+
+LONGEST = 40
+"""Characters of a command's words that are shown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """Commands with their means, the best first."""
+
+    arms: tuple[Arm, ...]
+    means: tuple[float, ...]
+    runs: int
+    measure: str
+    unit: str
+    may_be_best: tuple[bool, ...]
+    """Which are not ruled out as the best."""
+    ahead: Contrast
+    """The logarithm of the best over the second."""
+    conclusion: Conclusion
+
+    @property
+    def state(self) -> VerdictState | None:
+        """The worst verdict of all runs; None where nothing is claimed of one."""
+        states = [worst_of(arm.runs).state for arm in self.arms]
+        return None if None in states else worst(state for state in states if state is not None)
+
+
+def order_of(arms: Sequence[Arm]) -> Order | None:
+    """The order of all commands that can be compared with the first; None of fewer than two, and where no side is better."""
+    name = main_figure(arms)
+    unit = unit_of(arms[0].runs, name)
+    if not (unit.endswith("/s") or unit == Unit.NANOSECONDS):
+        return None
+    higher = unit.endswith("/s")
+    alike = [arm for arm in arms if arm is arms[0] or unlikeness(arms[0].runs, arm.runs, name) is None]
+    if len(alike) < 2:
+        return None
+    found = [(geometric_mean(values).value, values, arm) for arm in alike for values in (figures_of(arm.runs)[name],)]
+    found.sort(key=lambda one: -one[0] if higher else one[0])
+    values = [one[1] for one in found]
+    ahead, may_be_best, p = paired_ratio(values[1], values[0]), (True,) * len(found), 1.0
+    conclusion = Conclusion.UNDECIDED
+    if ahead.n >= LEAST:
+        conclusion = four_way(interval(ahead, 1 - LEVEL), interval(ahead, 1 - 2 * LEVEL), Experiment.matters_share)
+        behind = beaten(values, higher=higher)
+        may_be_best = tuple(min(row) > LEVEL for row in behind)
+        p = behind[1][0] if len(found) > 2 else p_value(ahead)
+    return Order(
+        arms=tuple(arm for _, _, arm in found),
+        means=tuple(mean for mean, _, _ in found),
+        runs=ahead.n,
+        measure=name.removesuffix("_ns"),
+        unit=unit,
+        may_be_best=may_be_best,
+        ahead=ahead,
+        conclusion=demoted(conclusion, p),
+    )
+
+
+def beaten(values: Sequence[Sequence[float]], *, higher: bool) -> best.Above:
+    """[i][j]: the probability of command j so far ahead of command i where it is not ahead."""
+    arms = [[one if higher else 1 / one for one in arm] for arm in values]
+    if len(arms) > 2 and best.alike(arms):
+        return best.above(arms)
+    p_values = [[1.0] * len(arms) for _ in arms]
+    for i, j in itertools.combinations(range(len(arms)), 2):
+        contrast = paired_ratio(arms[i], arms[j])
+        half = p_value(contrast) / 2
+        p_values[i][j], p_values[j][i] = (half, 1 - half) if contrast.difference > 0 else (1 - half, half)
+    return best.by_pairs(p_values)
+
+
+def sentence(order: Order) -> str:
+    """`lz4 230 ms, zstd 460 ms (elapsed, 5 runs each); lz4 is fastest, it takes 0.50 times as long as zstd (...)`."""
+    names = short_names([arm.command for arm in order.arms])
+    values = [f"{name}: {measures.with_unit(mean, order.unit)}" for name, mean in zip(names, order.means, strict=True)]
+    return f"{'; '.join(values)} ({order.measure}, {order.runs} runs each); {winner(order, names)}"
+
+
+def short_names(commands: Sequence[Command]) -> list[str]:
+    """The program of each command where all are others, else the words."""
+    programs = [Path(command.argv[0]).name for command in commands]
+    unlike = len(set(programs)) == len(programs) and all(command.label.startswith(command.argv[0]) for command in commands)
+    return programs if unlike else [command.label[:LONGEST] for command in commands]
+
+
+def winner(order: Order, names: Sequence[str]) -> str:
+    """Which is best and by how much, or what is not decided."""
+    times = f"{math.exp(order.ahead.difference):.3g} times"
+    if order.runs < LEAST:
+        return f"undecided: {LEAST} runs at least"
+    low, high = (math.exp(end) for end in interval(order.ahead, 1 - LEVEL))
+    edges = f" (95 % CI {low:.3g} to {high:.3g})"
+    first, second = names[:2]
+    leaders = [name for name, may in zip(names, order.may_be_best, strict=True) if may]
+    if len(leaders) == 1 and order.conclusion is Conclusion.UNDECIDED:
+        return f"{first} is fastest, {times} against {second}{edges}; whether it matters is undecided"
+    if order.conclusion is Conclusion.EQUIVALENT:
+        return f"{first} and {second} are equivalent: {times}{edges}"
+    if order.conclusion is Conclusion.UNDECIDED:
+        which = f"which of {' and '.join(leaders)} is fastest" if len(leaders) < len(names) else "which is fastest"
+        return f"{which} is undecided: {first} against {second} {times}{edges}"
+    as_long = "takes {} as long as" if order.unit == Unit.NANOSECONDS else "{} the rate of"
+    much = "" if order.conclusion is Conclusion.MATTERS else ", too little to matter"
+    return f"{first} is fastest, {as_long.format(times)} {second}{edges}{much}"
