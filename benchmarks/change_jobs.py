@@ -2,8 +2,8 @@
 
 Simulated jobs repeat pairs until the interval is within 3 % to either side, 40 at most, as the file of the page does in its
 budget. A neighbour disturbs three of ten runs: by up to 60 % of the elapsed time, by up to 10 % of the CPU time (caches and
-threads of one core are shared); runs of one pair also share a speed. Real jobs run a loop of the shell as `product`, beside two
-busy processes and a writer to the same disk; their number is the second argument.
+threads of one core are shared); runs of one pair also share a speed. Real jobs run a loop of the shell as `product` for 150 s each,
+beside two busy processes and a writer to the same disk; their number is the second argument.
 
     python benchmarks/change_jobs.py [SIMULATED] [REAL]
 """
@@ -23,16 +23,18 @@ from pathlib import Path
 
 from assay.laboratory.gate import is_worse
 from assay.statistics.contrast import interval, paired_ratio
+from assay.statistics.signed_ranks import typical_ratio
 
 ASSAY = str(Path(sys.executable).parent / "assay")
 SIMULATED, REAL = 200, 20
 MATTERS, PLANTED, WIDTH = 0.05, 0.10, 0.03
 LEAST_PAIRS, MOST_PAIRS = 3, 40
 TURNS = 100_000
-PAIRS = 8
+BUDGET = "150 s"
 FILE = """
 title = "Change"
-repeats = {pairs}
+repeats = "until 3 %"
+budget = "{budget}"
 [targets.disk]
 kind = "directory"
 path = "{home}"
@@ -59,7 +61,7 @@ def measure(simulated: int = SIMULATED, real: int = REAL) -> Iterator[tuple[str,
             yield f"{name}, {simulated} simulated jobs: {said}", f"{red} ({red / simulated:.1%}), {pairs} pairs in the median"
     for more, said in ((0.0, "equal versions called worse"), (PLANTED, "10 % more found")) if real else ():
         ends = [real_job(more) for _ in range(real)]
-        yield f"CPU time, {real} real jobs of {PAIRS} pairs beside neighbours: {said}", f"{ends.count(4)}; {ends.count(0)} passed"
+        yield f"CPU time, {real} real jobs of {BUDGET} beside neighbours: {said}", f"{ends.count(4)}; {ends.count(0)} passed"
 
 
 def simulated_job(chance: random.Random, most: float, more: float) -> tuple[bool, int]:
@@ -76,7 +78,9 @@ def simulated_job(chance: random.Random, most: float, more: float) -> tuple[bool
         contrast = paired_ratio(base, change)
         low, high = (math.exp(end) for end in interval(contrast, 0.95))
         if (high / low) ** 0.5 - 1 <= WIDTH or len(base) == MOST_PAIRS:
-            return is_worse(math.exp(contrast.difference), (low, high), MATTERS, lower_better=True), len(base)
+            typical = typical_ratio(base, change, 0.95)
+            ratios = ((math.exp(contrast.difference), low, high), *([typical] if typical else ()))
+            return any(is_worse(value, ends, MATTERS, lower_better=True) for value, *ends in ratios), len(base)
 
 
 def real_job(more: float) -> int:
@@ -86,7 +90,7 @@ def real_job(more: float) -> int:
         for version, turns in (("base", TURNS), ("change", round(TURNS * (1 + more)))):
             (home / version).write_text(PRODUCT.format(turns=turns))
             (home / version).chmod(0o755)
-        (home / "change.toml").write_text(FILE.format(home=home, pairs=PAIRS))
+        (home / "change.toml").write_text(FILE.format(home=home, budget=BUDGET))
         with neighbours(home):
             words = [ASSAY, "run", str(home / "change.toml"), "--gate=worse", "--lab", str(home / "lab"), "--progress", "none"]
             return subprocess.run(words, capture_output=True, check=False).returncode

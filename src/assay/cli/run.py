@@ -158,6 +158,7 @@ def conduct_rest(request: Request, store: Store) -> None:
         sitting=sitting,
         finished=finished,
         attempts=attempts_before(store.folder),
+        noise_counts=request.gate is Gate.WORSE,
     )
     with progress.beating():
         conduct(campaign)

@@ -47,8 +47,8 @@ OWN_PROGRAM = "assay-engine"
 RUNNING, READY = "running", "ready"
 ABLE = (RUNNING, READY)
 """States of a thread that could run."""
-FEWEST_LOOKS = 25
-"""Fewer tell nothing: the error of a half is then a fifth."""
+FEWEST_LOOKS = 10
+"""Fewer tell nothing: the error of a half is then a quarter."""
 FEWEST_BLOCKS = 6
 SHORTEST_NS, LONG_NS = 200_000_000, 1_000_000_000
 NORMAL = 1.96

@@ -103,6 +103,8 @@ class Campaign:
     attempts: Mapping[int, int] = field(default_factory=dict)
     """Trial -> how many attempts the notebook already holds."""
     rows: LiveRows = field(default_factory=LiveRows)
+    noise_counts: bool = False
+    """Whether runs that noise disturbed are as good as others: nothing is then done again for noise."""
 
     def hear(self, news: Mapping[str, object]) -> None:
         """Take a record of a running trial."""
@@ -176,7 +178,8 @@ def execute(campaign: Campaign, runner: TrialRunner, trial: Trial, patience: Rep
     for attempt in range(first, first + MOST_ATTEMPTS):
         run, verdicts = attempted(campaign, runner, trial, attempt)
         patience.spend(run, attempt - first + 1)
-        rules = spoilers(run, verdicts) if campaign.store.experiment.slices is None else ()  # both arms meet it
+        meets_both = campaign.noise_counts or campaign.store.experiment.slices is not None
+        rules = () if meets_both else spoilers(run, verdicts)
         if not rules or attempt == first + MOST_ATTEMPTS - 1:
             return
         again = length_ns(run) <= patience.left_ns()

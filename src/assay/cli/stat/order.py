@@ -117,13 +117,15 @@ def winner(order: Order, names: Sequence[str]) -> str:
     edges = f" (95 % CI {low:.3g} to {high:.3g})"
     first, second = names[:2]
     leaders = [name for name, may in zip(names, order.may_be_best, strict=True) if may]
-    if len(leaders) == 1 and order.conclusion is Conclusion.UNDECIDED:
-        return f"{first} is fastest, {times} against {second}{edges}; whether it matters is undecided"
+    how = "takes {} as long as" if order.unit == Unit.NANOSECONDS else "{} the rate of"
+    ahead = f"{first} is fastest, {how.format(times)} {second}{edges}"
     if order.conclusion is Conclusion.EQUIVALENT:
         return f"{first} and {second} are equivalent: {times}{edges}"
-    if order.conclusion is Conclusion.UNDECIDED:
-        which = f"which of {' and '.join(leaders)} is fastest" if len(leaders) < len(names) else "which is fastest"
-        return f"{which} is undecided: {first} against {second} {times}{edges}"
-    as_long = "takes {} as long as" if order.unit == Unit.NANOSECONDS else "{} the rate of"
-    much = "" if order.conclusion is Conclusion.MATTERS else ", too little to matter"
-    return f"{first} is fastest, {as_long.format(times)} {second}{edges}{much}"
+    if order.conclusion is Conclusion.MATTERS:
+        return ahead
+    if order.conclusion is Conclusion.IMMATERIAL:
+        return f"{ahead}, too little to matter"
+    if len(leaders) == 1:
+        return f"{ahead}; whether it matters is undecided"
+    which = f"which of {' and '.join(leaders)} is fastest" if len(leaders) < len(names) else "which is fastest"
+    return f"{which} is undecided: {first} against {second} {times}{edges}"

@@ -54,11 +54,11 @@ def body(execution: JudgedExecution) -> Iterator[str]:
         )
     if execution.unread:
         yield line("not read", f"figures of the tool: {execution.unread}")
-    for direction in dict.fromkeys((*SIDES.values(), *execution.external.run.phases[0].directions.values())):
-        yield from direction_lines(execution, direction)
-    yield from end_lines(execution)
     (phase,), seen = execution.external.run.phases, execution.external.observations
     yield from (line(name, text) for name, text in time_spent.lines(phase, seen))
+    for direction in dict.fromkeys((*SIDES.values(), *phase.directions.values())):
+        yield from direction_lines(execution, direction)
+    yield from end_lines(execution)
     yield from (line("not seen", reason) for reason in execution.unobserved)
     yield from (line("trap", text) for text in traps(execution))
     yield from rule_lines(execution)
