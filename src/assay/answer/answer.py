@@ -53,6 +53,8 @@ from assay.records import (
 
 MOST_LINES = 3
 """Conditions of one measure that are listed; the table has the rest."""
+MOST_BESIDE = 2
+"""So many further measures have their values told."""
 MOST_CAUSES = 2
 
 
@@ -270,6 +272,28 @@ def _is_worse(few: Estimate, many: Estimate, times: float, better: Better) -> bo
 
 
 @dataclass(frozen=True, kw_only=True)
+class Beside:
+    """What a measure beside the opening comes to at each level of the compared factor."""
+
+    measure: Measure
+    cells: tuple[Cell, ...]
+    state: VerdictState
+
+
+def beside(results: Results, found: Sequence[Lead]) -> Iterator[Beside]:
+    """The next measures of the file, where the opening compares levels and nothing else varies."""
+    if not found or found[-1].kind is not LeadKind.COMPARED:
+        return
+    named = {one.measure.name for one in found}
+    rest = [one for one in results.experiment.compared_measures() if one.name not in named]
+    for measure in rest[:MOST_BESIDE]:
+        cells = tuple(cell for cell in results.cells if cell.measure == measure.name and cell.estimate)
+        levels = {cell.levels.get(results.experiment.compare or "") for cell in cells}
+        if 1 < len(cells) == len(levels):
+            yield Beside(measure=measure, cells=cells, state=worst(own_state(results, cell) for cell in cells))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Storage:
     """A target's file system and the devices below it, if any."""
 
@@ -314,6 +338,7 @@ class Answer:
     remarks: tuple[Remarked, ...]
     """What the experiment and the comparisons are besides, each once."""
     costs: tuple[Cost, ...] = ()
+    beside: tuple[Beside, ...] = ()
     times: tuple[TimeSpent, ...] = ()
     """What had the time of the phases of the opening, at each combination of levels."""
     layers: tuple[LayeredRate, ...] = ()
@@ -354,6 +379,7 @@ def answer(results: Results) -> Answer:
         storages=storages(results),
         remarks=remarks(results),
         costs=() if first else tuple(costs(results, found)),
+        beside=() if first or results.sensitivity else tuple(beside(results, found)),
         times=tuple(one for one in results.times if opened(first, found) & set(one.measures)),
         layers=tuple(layered(results)),
         survivors=tuple(one for one in results.cells if one.measure in opened(first, found) and is_left(one)),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from assay import measures
 from assay.analysis.cells import measure_of
 from assay.answer import marks
-from assay.answer.answer import Answer, Cost, Lead, LeadKind
+from assay.answer.answer import Answer, Beside, Cost, Lead, LeadKind
 from assay.answer.decisions import Decision
 from assay.answer.doubts import Reason, Required
 from assay.answer.headlines import Line
@@ -46,7 +46,7 @@ def opening(answer: Answer) -> str:
 
 
 def following(answer: Answer) -> tuple[str, ...]:
-    """Put in words what belongs to the opening: other measures, requirements, costs and decisions, then what the limits were."""
+    """Put in words what belongs to the opening: requirements, costs, other measures, decisions, then what the limits were."""
     if answer.state is None:
         return ()
     experiment, more = answer.experiment, answer.leads if answer.essence else answer.leads[1:]
@@ -58,6 +58,7 @@ def following(answer: Answer) -> tuple[str, ...]:
         *(ranking.sentence(experiment, each) for one in answer.leads for each in ordered(one)),
         *(required(experiment, one) for one in answer.requirements),
         *(cost(experiment, one) for one in answer.costs),
+        *filter(None, (values_of(experiment, one) for one in answer.beside)),
         *(decision(experiment, one) for one in answer.decisions),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in efficiencies(experiment, one)),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in reasons(experiment, one)),
@@ -77,6 +78,13 @@ def cost(experiment: Experiment, one: Cost) -> str:
     places = zip(one.levels, one.estimates, strict=True)
     found = (f"{show(each.value, each.unit)} at {comparison.level_of(experiment, one.factor, level)}" for level, each in places)
     return f"more costs: {named(one.measure)}: {', '.join(found)} [{one.state.value}]"
+
+
+def values_of(experiment: Experiment, one: Beside) -> str:
+    """`files get, throughput: nfs 82 MB/s, smb 62 MB/s (5 runs each) [SOUND]`; empty where the comparison names the levels."""
+    path = experiment.compare or ""
+    found = ranking.values(experiment, path, [(cell.levels.get(path), cell.estimate) for cell in one.cells if cell.estimate])
+    return found and f"{named(one.measure)}: {found} [{one.state.value}]"
 
 
 def reasons(experiment: Experiment, lead: Lead) -> Iterator[str]:
