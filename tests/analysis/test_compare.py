@@ -11,6 +11,7 @@ from assay.analysis.compare import comparisons
 from assay.analysis.require import requirements
 from assay.answer.marks import exclusion
 from assay.answer.wording.comparison import statement
+from assay.laboratory.gate import became_worse
 from assay.records import (
     Adjustment,
     Change,
@@ -22,6 +23,7 @@ from assay.records import (
     Pairs,
     Requirement,
     RequirementKind,
+    Results,
     VerdictState,
     WorkloadSpec,
     WorkSide,
@@ -294,3 +296,20 @@ def test_many_contrasts_together_keep_the_level(sets):
         taken += any("Holm" in statement(asked, one) for one in found)
     assert wrong / sets <= 0.05 + chance(0.05, sets)
     assert taken > 0
+
+
+def test_one_pair_that_a_neighbour_disturbed_hides_a_change_from_the_mean_and_not_from_the_typical_pair():
+    ratios = [0.90, 0.91, 0.89, 0.90, 0.92, 0.88, 0.90, 1.80, 0.90, 0.87, 0.89, 0.91, 0.90]
+    asked = made.experiment()
+    plan = made.plan(asked, len(ratios))
+    values = (({"ext4": 1000.0}.get(t.levels["target"], 1000.0 * ratios[t.block]), t) for t in plan.trials)
+    runs = tuple(made.judged(made.run(t), {made.RATE: value}) for value, t in values)
+    (found,) = answer(asked, plan, runs)
+    assert found.conclusion is Conclusion.UNDECIDED
+    assert (found.typical.method, found.typical.n) == (Method.SIGNED_RANKS, len(ratios))
+    assert found.typical.value == pytest.approx(0.90, abs=0.01)
+    assert found.typical.high < 1
+    results = Results(experiment=asked, plan=plan, runs=runs, comparisons=(found,))
+    assert became_worse(results, found)
+    assert not became_worse(results, replace(found, typical=None))
+    assert "of the typical pair 0.900 times (95 % interval 0.890 to 0.910" in statement(asked, found)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.laboratory.campaign import Campaign, RepeatBudget, attempted, spoiled_by_noise, spoilers
+from assay.laboratory.campaign import Campaign, RepeatBudget, attempted, execute, spoiled_by_noise, spoilers
 from assay.notebook import read
 from assay.notebook.store import Store
 from assay.records import Outcome, Severity, State
@@ -47,6 +47,23 @@ def test_only_what_a_repeat_can_mend_is_repeated():
 def test_a_partial_run_of_which_a_client_waited_for_a_cpu_is_repeated(outcome, late, again):
     run = made.run(made.plan(made.experiment(), 1).trials[0], outcome=outcome)
     assert bool(spoilers(replace(run, started_late=late), ())) is again
+
+
+@each("noise_counts attempts", (False, 3), (True, 1))
+def test_a_gate_that_lets_noise_through_repeats_nothing_for_it(noise_counts, attempts, tmp_path, monkeypatch):
+    asked, done = made.experiment(), []
+
+    def noisy(campaign, runner, trial, attempt):
+        done.append(attempt)
+        run = made.run(trial)
+        return run, tuple(made.disturbed(made.judged(run, {made.RATE: 1.0})).verdicts.values())
+
+    monkeypatch.setattr("assay.laboratory.campaign.attempted", noisy)
+    home = tmp_path / str(noise_counts)
+    with Store.create(home, asked, made.plan(asked), "") as store:
+        campaign = Campaign(store=store, on_progress=lambda news: None, noise_counts=noise_counts)
+        execute(campaign, None, store.plan.trials[0], RepeatBudget(trials=10))
+    assert len(done) == attempts
 
 
 class Ended:

@@ -178,8 +178,8 @@ def execute(campaign: Campaign, runner: TrialRunner, trial: Trial, patience: Rep
     for attempt in range(first, first + MOST_ATTEMPTS):
         run, verdicts = attempted(campaign, runner, trial, attempt)
         patience.spend(run, attempt - first + 1)
-        meets_both = campaign.noise_counts or campaign.store.experiment.slices is not None
-        rules = () if meets_both else spoilers(run, verdicts)
+        is_slice = campaign.store.experiment.slices is not None  # both arms meet it
+        rules = () if is_slice else spoilers(run, () if campaign.noise_counts else verdicts)
         if not rules or attempt == first + MOST_ATTEMPTS - 1:
             return
         again = length_ns(run) <= patience.left_ns()
