@@ -2,8 +2,8 @@
 
 Simulated jobs repeat pairs until the interval is within 3 % to either side, 40 at most, as the file of the page does in its
 budget. A neighbour disturbs three of ten runs: by up to 60 % of the elapsed time, by up to 10 % of the CPU time (caches and
-threads of one core are shared); runs of one pair also share a speed. Real jobs run a loop of the shell as `product` for 150 s each,
-beside two busy processes and a writer to the same disk; their number is the second argument.
+threads of one core are shared); runs of one pair also share a speed. Real jobs take 150 s each and run a loop of the shell as
+`product`, beside two busy processes and a writer to the same disk; their number is the second argument.
 
     python benchmarks/change_jobs.py [SIMULATED] [REAL]
 """
