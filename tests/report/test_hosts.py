@@ -7,12 +7,15 @@ import pytest
 from assay.analysis.bottlenecks import Part, chains
 from assay.answer.wording import hosts as words
 from assay.cli import show, summary
+from assay.evidence import time_limit
 from assay.measures import host_timelines
-from assay.records import Direction, Rung, sides
+from assay.records import Cause, Direction, Observations, Rung, sides
 from assay.report import galleries, ladder, markdown, page, runs
 from assay.report.charts import timeline
 from assay.report.galleries import Pictures
+from audit.case_builder import gauge
 from report import fixture, spread
+from stage import noise_cases, time_cases
 
 
 @pytest.fixture(scope="module")
@@ -182,3 +185,19 @@ def test_first_screen_summary_and_markdown_name_the_hosts(both, subtests):
 def test_the_page_of_thirty_hosts_is_no_list_of_hosts():
     small, large = (page.render(*spread.results(count), Pictures()) for count in (2, 30))
     assert len(large) < 1.3 * len(small)
+
+
+def test_a_server_on_another_host_is_seen_with_its_own_control_group():
+    """Its load waits for it; a quota stops the server, or a group of the load's host of which the load is no part."""
+    shares = {"load": {("curl", "read_socket"): 1.0}, "server": {("slapd", "running"): 1.0}}
+    looks = [
+        replace(one, host=spread.TARGET if group == "server" else "c.1")
+        for group, states in shares.items()
+        for one in time_cases.series(10.0, **{group: time_cases.counted(time_cases.course(states))})
+    ]
+    quota = gauge("cgroup", "cgroup:/slapd", "throttled_ns", (0.0, 4e9), 10.0)
+    for host, cause in ((spread.TARGET, Cause.QUOTA), ("c.1", Cause.CPU)):
+        seen = Observations(series=(*looks, replace(quota, host=host)))
+        both = sides.joined(seen, ("c.1",), (spread.TARGET,))
+        found = time_limit.of_phase(replace(noise_cases.phase(10.0), name="p"), both)
+        assert (found.cause, found.at_server) == (cause, True)

@@ -84,10 +84,6 @@ ENOUGH = {
         "cgroup.limit_write_bytes_per_s": "a group without a limit has none",
         "cgroup.memory_limit_*": "a group without the controller memory has none",
     },
-    "L09": {
-        "application.read.count": "engines tell count, bytes and time of a part together",
-        "values.*": "a tool that told nothing has no figure",
-    },
     "L10": {"fact:health.*": "a path without such a device has none", "network.rx_errors": "errors of the disk were counted"},
     "L12": {"process.run_delay_ns": "N02 says what waiting did", "end_cpu.stolen_ns": "a column of the line that gives busy_ns"},
     "L13": {"fact:target.path.*": "a path that states no loss has none"},

@@ -1,119 +1,78 @@
-"""L09: idle and busy threads and devices, rates that were flat and not, limits that are known, what nobody watched."""
+"""L09: waits that nothing here explains and those that something does, limits that are known, what nobody watched."""
 
 from dataclasses import replace
 
-from assay.records import Direction, EngineCost, Limit, LoadTotal, Severity, State
+from assay.records import Direction, Limit, LoadTotal, Rung, Severity, State
 from assay.rules.no_limiter import RULE
-from audit.case_builder import SECOND, Made, case_of, gauge, progress
+from audit.case_builder import Made, case_of, gauge, reading
 from stage import time_cases
-from stage.rows import each
 from stage.said import ASKED, FAIL, NOT_ASKED, PASS, UNVERIFIED, hold
-from stage.server_cases import counted, fact
-from stage.server_cases import gauge as server_gauge
 
 SECONDS = 10.0
 
 
-def case(*, cpu_s=0.5, ready_s=0.0, device_s=1.0, parts=(100,) * 10, rules=None, **made):
-    found = case_of(Made(count=sum(parts), seconds=SECONDS, **made), "L09")
-    cost = EngineCost(cpu_user_ns=0, cpu_system_ns=round(cpu_s * SECOND))
-    clients = tuple(replace(one, cost=cost) for one in found.phase.clients)
-    series = [
-        progress("read.count", parts, SECONDS / len(parts)),
-        gauge("process", "pid:100", "run_delay_ns", (0.0, ready_s * SECOND), SECONDS),
-    ]
-    if device_s is not None:
-        series.append(gauge("block", "device:vda", "io_ticks", (0.0, device_s * 1000), SECONDS))
+def states(process, shares):
+    return time_cases.counted(time_cases.course({(process, state): share for state, share in shares.items()}))
+
+
+def case(*, busy=0.0, in_flight=1.0, server=None, rules=None, load=None, **made):
+    """A load whose threads were looked at, with a disk that had requests for a share of the time."""
+    found = case_of(Made(count=1000, seconds=SECONDS, **made), "L09")
+    groups = {"load": states("tool", load)} if load else {}
+    groups |= {"server": states("slapd", server)} if server else {}
+    more = [*time_cases.series(SECONDS, **groups)] if groups else []
+    if busy is not None:
+        rises = {"io_ticks": busy, "read_ticks": busy * in_flight, "write_ticks": 0.0, "flush_ticks": 0.0}
+        more += [gauge("block", "device:vda", name, (0.0, one * SECONDS * 1000), SECONDS) for name, one in rises.items()]
     if rules:
-        series.append(gauge("cgroup", "device:vda", rules, (400.0, 400.0), SECONDS))
-    observations = replace(found.observations, series=(*found.observations.series, *series))
-    return replace(found, phase=replace(found.phase, clients=clients), observations=observations)
+        more.append(gauge("cgroup", "device:vda", rules, (400.0, 400.0), SECONDS))
+        more.append(gauge("block", "device:vda", "read_operations", (0.0, 400 * SECONDS), SECONDS))
+    passed = reading(Rung.LOWEST_DEVICE, "device:vda", Direction.READ, (10**6, 1000), seconds=SECONDS)
+    seen = found.observations
+    there = replace(seen, series=(*seen.series, *more), readings=(*seen.readings, passed))
+    return replace(found, observations=there)
 
 
-def test_where_nothing_was_busy_it_is_noted():
-    found = RULE.check(case())
+def test_a_sleep_is_noted_and_says_for_how_long():
+    found = RULE.check(case(load={"sleep": 0.9, "running": 0.1}))
     assert (found.state, found.severity, found.bound, found.relabel) == (State.FAIL, Severity.NOTES, None, None)
-    assert "5 %" in found.statement
+    assert "it slept (90 %)" in found.statement
 
 
-@each(
-    "seen state",
-    ({"device_s": 6.5}, State.PASS),
-    ({"device_s": 6.4}, State.FAIL),
-    ({"cpu_s": 6.0}, State.PASS),
-    ({"cpu_s": 1.0, "ready_s": 5.0}, State.PASS),
-    ({"cpu_s": 3.6, "device_s": 3.5}, State.PASS),
-)
-def test_the_thread_and_the_device_may_fill_the_time_one_after_the_other(seen, state):
-    assert RULE.check(case(**seen)).state is state
+def test_waits_that_something_explains_are_named_and_those_that_nothing_does_are_noted():
+    reads, asks = {"read_file": 1.0}, {"read_socket": 1.0}
+    hold(
+        (RULE.check(case(load={"running": 0.9, "sleep": 0.1})), PASS, "cpu"),
+        (RULE.check(case(load={"running": 0.5, "sleep": 0.5})), PASS, "No wait"),
+        (RULE.check(case(load=reads, busy=0.9)), PASS, "one request"),
+        (RULE.check(case(load=reads, busy=0.9, in_flight=8)), PASS, "device"),
+        (RULE.check(case(load=reads, busy=0.1)), FAIL, "no device here was busy"),
+        (RULE.check(case(load=reads, rules="limit_read_ops_per_s")), PASS, "throttle"),
+        (RULE.check(case(load={"read_pipe": 1.0})), FAIL, "another program"),
+        "of a load that waits for its server it is what the server did",
+        (RULE.check(case(load=asks, server={"running": 0.9, "events": 0.1})), PASS, "server's threads tell the limit: cpu"),
+        (RULE.check(case(load=asks, server={"flush": 0.9, "events": 0.1})), PASS, "flush"),
+        (RULE.check(case(load={"sleep": 1.0}, server={"running": 1.0})), FAIL, "it slept"),
+    )
 
 
-def behind(*, line_bytes_per_s=None, thread_s=0.0):
-    """A load whose thread and device rest, and a server of which its busiest thread and the way to it were seen."""
-    one = case()
-    seen, thread = one.observations, server_gauge(SECONDS, "busiest_thread_ns", (0.0, thread_s * SECOND))
-    facts = () if line_bytes_per_s is None else (fact("limit_bytes_per_s", str(line_bytes_per_s)),)
-    sent = counted(SECONDS, "L4", "write", 90_000_000)
-    there = replace(seen, readings=(*seen.readings, sent), series=(*seen.series, thread), facts=(*seen.facts, *facts))
-    return RULE.check(replace(one, observations=there))
+def test_what_nobody_watched_is_unverified():
+    hold(
+        (RULE.check(case()), UNVERIFIED, "unknown"),
+        (RULE.check(case(load={"read_file": 1.0}, busy=None)), UNVERIFIED, "no device was observed"),
+    )
 
 
-@each(
-    "seen state",
-    ({"line_bytes_per_s": 10_000_000}, State.PASS),
-    ({"line_bytes_per_s": 20_000_000}, State.FAIL),
-    ({}, State.FAIL),
-    ({"thread_s": 9.0}, State.PASS),
-    ({"thread_s": 2.0}, State.FAIL),
-)
-def test_a_server_and_the_way_to_it_are_watched_too(seen, state):
-    found = behind(**seen)
-    assert found.state is state
-    assert ("the way to the server for" in found.statement) == ("line_bytes_per_s" in seen)
-
-
-def test_paced_loads_and_external_tools_ask_for_what_they_get():
-    one = case()
+def test_short_and_paced_loads_and_declared_limits_are_told_by_others():
+    one = case(load={"sleep": 1.0})
     load = LoadTotal(late=0, unstarted=0, backlog_max_ns=0)
     clients = tuple(replace(client, load=load) for client in one.phase.clients)
-    assert RULE.applies(replace(one, phase=replace(one.phase, clients=clients))) is not None
-    assert RULE.applies(case(knobs={"think": 1000})) is not None
-    assert RULE.applies(case(values={"read.bytes_per_s": 1e6})) is not None
-
-
-def test_states():
+    declared = (Limit(device="vda", direction=Direction.READ, ops_per_s=400, declared_by="target disk"),)
     hold(
-        "threads share the time",
-        (RULE.check(case(cpu_s=11.9, workers=2)), FAIL),
-        (RULE.check(case(cpu_s=12.1, workers=2)), PASS),
-        "a rate that changed was held back by what changed",
-        (RULE.check(case(parts=(140,) * 5 + (60,) * 5)), PASS),
-        (RULE.check(case(parts=(105,) * 5 + (95,) * 5)), FAIL),
-        ("what nobody watched is unverified", RULE.check(case(device_s=None)), UNVERIFIED),
-        "a known limit is told by others",
-        (
-            RULE.applies(case(limits=(Limit(device="vda", direction=Direction.READ, ops_per_s=400, declared_by="target disk"),))),
-            NOT_ASKED,
-        ),
-        (RULE.applies(case(rules="limit_read_ops_per_s")), NOT_ASKED),
-        (RULE.applies(case()), ASKED),
-    )
-
-
-def tool(**shares):
-    """An external tool of which looks at its threads tell what they did."""
-    one = case(values={"read.bytes_per_s": 1e6})
-    looks = time_cases.series(
-        SECONDS, load=time_cases.counted(time_cases.course({("tool", state): share for state, share in shares.items()}))
-    )
-    return replace(one, observations=replace(one.observations, series=(*one.observations.series, *looks)))
-
-
-def test_of_an_external_tool_looks_at_its_threads_tell():
-    hold(
-        (RULE.applies(tool(sleep=1.0)), ASKED),
-        (RULE.check(tool(sleep=0.9, running=0.1)), FAIL, "it slept (90 %)"),
-        (RULE.check(tool(read_file=1.0)), FAIL, "no device here was busy"),
-        (RULE.check(tool(running=0.9, sleep=0.1)), PASS),
-        (RULE.check(tool(running=0.5, sleep=0.5)), PASS),
+        (RULE.applies(one), ASKED),
+        (RULE.applies(case(values={"read.bytes_per_s": 1e6})), ASKED),
+        (RULE.applies(replace(one, phase=replace(one.phase, clients=clients))), NOT_ASKED),
+        (RULE.applies(replace(one, phase=replace(one.phase, end_ns=one.phase.start_ns + 10**8))), NOT_ASKED),
+        (RULE.applies(case(knobs={"think": 1000})), NOT_ASKED),
+        (RULE.applies(case(limits=declared)), NOT_ASKED),
     )

@@ -142,7 +142,7 @@ def _lock(found: TimeLadder, asked: TimeLadder | None) -> TimeLimit | None:
 
 def _of_cpu(found: TimeLadder, able: float, phase: Phase, seen: Observations, *, at_server: bool) -> TimeLimit:
     """CPUs: that of the program, a quota's, those that others had, or starts of programs."""
-    group, stopped = _quota(phase, seen)
+    group, stopped = _quota(phase, seen, SERVER if at_server else LOAD)
     stopped /= max(1.0, found.threads(*ABLE))
     ran, ready = found.share(RUNNING), found.share(READY)
     process, error = found.process(*ABLE), found.error(*ABLE)
@@ -156,10 +156,14 @@ def _of_cpu(found: TimeLadder, able: float, phase: Phase, seen: Observations, *,
     return TimeLimit(cause=cause, share=able, error=error, process=process, at_server=at_server, among=ready)
 
 
-def _quota(phase: Phase, seen: Observations) -> tuple[str, float]:
-    """The control group that was stopped longest for its CPU quota, and its share of the time, of all CPUs together."""
+def _quota(phase: Phase, seen: Observations, side: str) -> tuple[str, float]:
+    """The control group that was stopped longest for its CPU quota, and its share of the time, of all CPUs together.
+
+    Those on hosts where threads of that side were looked at: a server's quota says nothing of a load on another host.
+    """
     span_ns = max(1, phase.end_ns - phase.start_ns)
-    every = seen.over_time(phase.name, "cgroup", "throttled_ns")
+    there = {one.host for one in seen.over_time(phase.name, time_ladder.LAYER, time_ladder.LOOKS, side)}
+    every = [one for one in seen.over_time(phase.name, "cgroup", "throttled_ns") if one.host in there]
     found = {one.subject.removeprefix("cgroup:"): ladder.known_rise(one, phase.start_ns, phase.end_ns) / span_ns for one in every}
     return max(found.items(), key=lambda item: item[1], default=("", 0.0))
 
@@ -191,7 +195,8 @@ def _throttles(phase: Phase, seen: Observations, share: float) -> Iterator[str]:
     for rule, metric in LIMITS.items():
         for one in seen.over_time(phase.name, "cgroup", rule):
             limit = min(one.value, default=0.0)
-            moved = next(seen.over_time(phase.name, "block", metric, one.subject), None)
+            there = seen.over_time(phase.name, "block", metric, one.subject)
+            moved = next((series for series in there if series.host == one.host), None)
             per_ns = ladder.rate(moved, phase.start_ns, phase.end_ns) if moved is not None else None
             if limit > 0 and per_ns is not None and per_ns * 1e9 >= USED * limit * share:
                 yield one.subject.partition(":")[2]

@@ -21,6 +21,10 @@ TARGET_RUNGS = frozenset(
 )
 TARGET_LAYERS = frozenset({"server", "directory", "block", "layout"})
 TARGET_SUBJECTS = ("device:", "backing:", "server:")
+SERVER_GROUP = "server"
+"""Subject of looks at all threads of a server together."""
+GROUP_SUBJECT = "cgroup:"
+"""A control group is that of a client on a load host, and that of a server on a target's host: both have their own."""
 TARGET_FACTS = ("device.", "filesystem.", "semantics.", "health.", "target.")
 LOAD_LAYERS = frozenset(
     {Rung.APPLICATION, Rung.SYSCALL, Rung.CLIENT_CACHE, "application", "process", "page_cache", "extents", "layout", "cgroup"}
@@ -38,7 +42,8 @@ def of_target(key: str, subject: str = "") -> bool:
     if key.startswith(FACT):
         name = key.removeprefix(FACT)
         return name.startswith(TARGET_FACTS) and not name.startswith(ASKED_ON_LOAD)
-    return key.partition(".")[0] in TARGET_RUNGS | TARGET_LAYERS or subject.startswith(TARGET_SUBJECTS)
+    layer = key.partition(".")[0]
+    return layer in TARGET_RUNGS | TARGET_LAYERS or subject == SERVER_GROUP or subject.startswith(TARGET_SUBJECTS)
 
 
 def whole(run: Run, seen: Observations) -> Observations:
@@ -72,7 +77,11 @@ def joined(seen: Observations, load: tuple[str, ...], targets: tuple[str, ...]) 
 
 
 def _joined(seen: Observations, load: tuple[str, ...], targets: tuple[str, ...]) -> Observations:
+    both = frozenset((*load, *targets))
+
     def wanted(host: str, key: str, subject: str = "") -> bool:
+        if subject.startswith(GROUP_SUBJECT):
+            return host in both
         return host in (targets if of_target(key, subject) else load)
 
     return Observations(

@@ -1,28 +1,22 @@
-"""Finds steady rates without a visible limit: neither a CPU of the load nor a device was busy.
+"""Finds loads that waited for most of their time while neither a CPU nor a device was busy with them.
 
-The rule adds two shares of the clock: in the first, the load's busiest thread ran or waited for a CPU.
-In the second, the busiest device had a request (`io_ticks`). The thread makes a request, the device serves it.
-A named server adds its busiest thread and the use of the path to it.
-Less than `busy_share` in total, with both halves of the time within `range_share`, is a note.
-Then an unobserved resource limited the load: a lock, serial threads, a sleep, another machine.
-If a limit is known (declared, or a throttle rule), L04 and L06 apply instead. Paced loads are n/a.
-Looks at the threads of an external tool tell the same.
-A wait for most of the time that neither CPU nor device explains is a note.
-A busy device may do more at a greater depth, so busy devices prove no limit. Idle devices prove that they were not the limit.
+The rule reads where the time of the load's threads went, and of its server's: looks at random moments, or the kernel's counts.
+What had most of the time is the limit. It is a note if that is a wait that no CPU, device, quota, throttle rule, path or other
+end explains. Such waits are a sleep, a lock, threads that take turns, files without a busy device, another program, or a signal.
+Then the figure is one of this wait. If the load waits for its server, its limit is what the server did.
+A time of which nothing had most has no single limit, and passes.
+If a limit is declared, L04 applies instead. Paced loads are n/a: they are idle by design.
+A busy device may do more at a greater depth, so a busy device is no proof of a limit. An idle one was not the limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import ladder, served, time_ladder, time_limit
-from assay.measures import cost
-from assay.records import Cause, Client, Finding, Scope, Severity, State
+from assay.evidence import device_idle, time_ladder, time_limit
+from assay.records import Cause, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, knob
 
-PARTS = 2
 UNEXPLAINED = {
     Cause.SLEEP: "it slept",
     Cause.FILES: "it waited for files, and no device here was busy with them",
@@ -33,92 +27,37 @@ UNEXPLAINED = {
     Cause.STOPPED: "it was stopped",
     Cause.NOTHING: "it waited for what did not come",
 }
-"""What a tool did for most of its time that neither CPU nor device explains."""
+"""What a load did for most of its time that neither CPU nor device explains."""
 
 
 def applies(case: TrialCase) -> str | None:
-    """Closed loads without a known limit; of external tools those with looks at their threads."""
-    if case.phase.values and time_ladder.of_phase(case.phase, case.observations) is None:
-        return "too few looks at the threads of the tool"
+    """Closed loads without a declared limit that are long enough for looks at their threads."""
+    if case.phase.end_ns - case.phase.start_ns < time_ladder.SHORTEST_NS:
+        return "too short for looks at the threads"
     if any(client.load is not None for client in case.phase.clients) or knob(case, "think"):
         return "a paced load: idle by design"
-    declared = any(place.limits for place in case.run.places)
-    throttled = any(any(case.observations.over_time(case.phase.name, "cgroup", metric)) for metric in time_limit.LIMITS)
-    return "a known limit (L04, L06)" if declared or throttled else None
+    return "a known limit (L04)" if any(place.limits for place in case.run.places) else None
 
 
 def check(case: TrialCase) -> Finding:
-    """What was busiest, against its threshold, where the rate was flat."""
-    if case.phase.values:
-        return of_tool(case)
-    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
-    devices, threads = dict(busy_devices(case)), [share for c in case.phase.clients if (share := busy(case, c)) is not None]
-    if seconds < case.thresholds["seconds"] or not devices or not threads:
-        statement = "Limits unknown: phase too short, or threads and devices not observed."
-        return found(RULE, case, State.UNVERIFIED, statement)
-    device, most = max(devices.items(), key=lambda item: item[1])
-    in_turn = {device: most, **dict(server_side(case))}
-    accounted, spread = min(1.0, max(threads) + sum(in_turn.values())), range_share(case)
-    observed = {"thread_share": max(threads), **devices, **in_turn, "range_share": spread}
-    served_by = ", ".join(f"{name} for {measures.percent(share)}" for name, share in in_turn.items())
-    busy_parts = f"a thread of the load was busy for {measures.percent(max(threads))} of the time, {served_by}"
-    if accounted >= case.thresholds["busy_share"] or spread is None or spread > case.thresholds["range_share"]:
-        return found(RULE, case, State.PASS, f"{busy_parts[:1].upper()}{busy_parts[1:]}.", observed=observed)
-    statement = f"No visible limit ({busy_parts}), and a constant rate: an unobserved resource limits it."
-    return found(RULE, case, State.FAIL, statement, observed=observed, evidence=tuple(devices))
-
-
-def of_tool(case: TrialCase) -> Finding:
-    """What an external tool did for most of its time."""
+    """What had most of the time of the load."""
+    if time_ladder.of_phase(case.phase, case.observations) is None:
+        why = time_ladder.why_unknown(case.phase, case.observations) or "too few looks at its threads"
+        return found(RULE, case, State.UNVERIFIED, f"Where the time of the load went is unknown: {why}.")
     most = time_limit.of_phase(case.phase, case.observations)
-    if most is None or most.at_server or not most.is_certain or most.cause not in UNEXPLAINED:
-        share = 0.0 if most is None else most.share
-        statement = "CPUs, devices or another end explain the time of the tool, or nothing had most of it."
-        return found(RULE, case, State.PASS, statement, observed={"share": share})
-    why = UNEXPLAINED[most.cause]
-    statement = f"No CPU and no device was the limit: {why} ({measures.percent(most.share)})."
-    return found(RULE, case, State.FAIL, statement, observed={"share": most.share}, evidence=("thread_states",))
-
-
-def busy_devices(case: TrialCase) -> Iterator[tuple[str, float]]:
-    """Name and share of the clock in which each device had a request in flight."""
-    for series in case.observations.over_time(case.phase.name, "block", "io_ticks"):
-        ticks = ladder.rate(series, case.phase.start_ns, case.phase.end_ns)
-        if ticks is not None:
-            yield series.subject.partition(":")[2], min(1.0, ticks * 1e6)
-
-
-def server_side(case: TrialCase) -> Iterator[tuple[str, float]]:
-    """Share of the clock that a named server's busiest thread ran or was ready, and use of the link to it."""
-    busiest = max(served.each_rose(case.phase, case.observations, "busiest_thread_ns").values(), default=None)
-    if busiest is not None:
-        yield "the server's busiest thread", min(1.0, busiest / (case.phase.end_ns - case.phase.start_ns))
-    link = served.fullest_link(case.phase, case.observations, case.beyond)
-    if link is not None:
-        yield "the way to the server", min(1.0, link.share)
-
-
-def busy(case: TrialCase, client: Client) -> float | None:
-    """Mean share of its time that a client's threads ran or were ready; None without its report."""
-    lasted = (client.until_ns - client.first_ns) * max(1, client.workers)
-    if client.cost is None or lasted <= 0:
-        return None
-    every = case.observations.over_time(case.phase.name, "process", "run_delay_ns", f"pid:{client.pid}")
-    delay = next((one for one in every if one.host == client.host), None)
-    ready = 0.0 if delay is None else ladder.rise(delay, case.phase.start_ns, case.phase.end_ns)
-    return None if ready is None else min(1.0, (cost.processor_ns(client.cost) + ready) / lasted)
-
-
-def range_share(case: TrialCase) -> float | None:
-    """By how much the rate differed between the halves of the time, over its mean; None where too little is known within."""
-    window = measures.whole_window(case.phase, case.measure.operation)
-    if window is None:
-        return None
-    edges = (window.from_ns, window.to_ns)
-    if measures.points_inside(case.phase, case.observations, case.measure.operation, edges) < PARTS:
-        return None
-    done = measures.in_parts(case.phase, case.observations, (case.measure.operation, "count"), edges, PARTS)
-    return (max(done) - min(done)) * PARTS / sum(done) if sum(done) else None
+    if most is None:
+        return found(RULE, case, State.PASS, "No wait had most of the time of the load.")
+    side, share = "server" if most.at_server else "load", measures.percent(most.share)
+    observed = {"share": most.share, "error": most.error, "cause": most.cause.value}
+    if most.at_server or not most.is_certain or most.cause not in UNEXPLAINED:
+        words = most.cause.value.replace("-", " ")
+        statement = f"The {side}'s threads tell the limit: {words} ({share})."
+        return found(RULE, case, State.PASS, statement, observed=observed)
+    if most.cause is Cause.FILES and not any(case.observations.over_time(case.phase.name, "block", device_idle.BUSY)):
+        statement = f"The load waited for files ({share}), and no device was observed."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    statement = f"No CPU and no device was the limit: {UNEXPLAINED[most.cause]} ({share})."
+    return found(RULE, case, State.FAIL, statement, observed=observed, evidence=("thread_states",))
 
 
 RULE = Rule(
