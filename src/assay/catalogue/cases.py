@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
@@ -78,10 +79,18 @@ class TrialCase:
         """The case as a rule sees it that is about these hosts: one case for each host, or a single one.
 
         Of a load host a rule sees the clients on it alone, with what was done to it; about the target's host it hears all
-        clients, and sees the evidence of that host.
+        clients, and sees the evidence of that host. Each split is made once, for all rules.
         """
-        if self.everywhere is None:
-            return replace(self, everywhere=self.observations).about(whom)
+        if whom not in self._splits:
+            whole = self if self.everywhere is not None else replace(self, everywhere=self.observations)
+            self._splits[whom] = whole._split(whom)
+        return self._splits[whom]
+
+    @functools.cached_property
+    def _splits(self) -> dict[About, tuple[TrialCase, ...]]:
+        return {}
+
+    def _split(self, whom: About) -> tuple[TrialCase, ...]:
         load = self.phase.load_hosts or tuple(one.host for one in self.phase.hosts) or tuple(self.observations.hosts)
         targets = self.run.target_hosts
         if whom is About.TARGET_HOST and targets:
