@@ -58,7 +58,7 @@ def test_waits_that_something_explains_are_named_and_those_that_nothing_does_are
 
 def test_what_nobody_watched_is_unverified():
     hold(
-        (RULE.check(case()), UNVERIFIED, "unknown"),
+        (RULE.check(case()), UNVERIFIED, "its threads were not observed"),
         (RULE.check(case(load={"read_file": 1.0}, busy=None)), UNVERIFIED, "no device was observed"),
     )
 

@@ -42,7 +42,9 @@ def applies(case: TrialCase) -> str | None:
 def check(case: TrialCase) -> Finding:
     """What had most of the time of the load."""
     if time_ladder.of_phase(case.phase, case.observations) is None:
-        why = time_ladder.why_unknown(case.phase, case.observations) or "too few looks at its threads"
+        looked = any(case.observations.over_time(case.phase.name, time_ladder.LAYER, time_ladder.LOOKS))
+        few = "too few looks at its threads" if looked else "its threads were not observed"
+        why = time_ladder.why_unknown(case.phase, case.observations) or few
         return found(RULE, case, State.UNVERIFIED, f"Where the time of the load went is unknown: {why}.")
     most = time_limit.of_phase(case.phase, case.observations)
     if most is None:
