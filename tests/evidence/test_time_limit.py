@@ -9,6 +9,7 @@ from assay.evidence import time_limit
 from assay.records import Cause, Direction, Observations, Rung
 from audit.case_builder import gauge, reading
 from stage.noise_cases import phase
+from stage.server_cases import fact
 from stage.time_cases import counted, course, series
 
 LENGTH_S = 10.0
@@ -128,6 +129,29 @@ def test_a_pool_is_named_before_a_server_that_more_requests_would_use():
 def test_where_both_ends_wait_the_connections_tell(seen, wanted):
     times = {name: value * 100 for name, value in seen.items() if name.endswith("_ns")}
     assert cause(CLIENT, connections={**seen, **times, "looks": 100, "trips": 100}) is wanted
+
+
+def test_a_path_of_a_known_rate_is_told_with_it_where_it_was_used():
+    times = {"queued": 100, "rtt_ns": 5_000_000_000, "min_rtt_ns": 10_000_000, "looks": 100, "trips": 100}
+    stated = (fact("limit_bytes_per_s", "12500000"), fact("limit", "tbf of the box, 100 Mbit/s"))
+    for passed, wanted in ((120_000_000, "(tbf of the box, 100 Mbit/s, 12.5 MB/s)"), (10_000_000, "the path: data")):
+        groups = {"load": counted(course(CLIENT), connections=times)}
+        moved = reading(Rung.SERVER_NIC, "interface:eth0", Direction.READ, (passed, 1), seconds=LENGTH_S)
+        seen = Observations(series=tuple(series(LENGTH_S, "p", **groups)), readings=(moved,), facts=stated)
+        found = time_limit.of_phase(PHASE, seen)
+        assert found.cause is Cause.PATH_RATE
+        assert wanted in time_spent.limit(found)
+
+
+def test_files_of_a_mount_in_user_space_are_told_with_what_its_server_did():
+    calls = gauge("fuse", "mount:/mnt/far", "calls", (0.0, 5000.0), LENGTH_S)
+    found = limit(of("cp", read_file=1.0), more=[calls])
+    assert (found.cause, found.name, found.count) == (Cause.FILES, "/mnt/far", 500.0)
+    assert time_spent.limit(found).endswith("; the FUSE server of /mnt/far made 500 read calls a second meanwhile")
+    assert (
+        limit(of("cp", read_file=1.0), more=[replace(calls, value=type(calls.value)("d", [0, 5, 5][: len(calls.value)]))]).name
+        == ""
+    )
 
 
 def test_events_without_any_socket_are_nothing():

@@ -1,7 +1,7 @@
 """What the limit of a phase was, by what its threads, connections, devices and control groups did. Pure, and without words.
 
-A limit is what had most of the time. Where the load waits for its server, it is what the server did; where both wait, it is what
-their connections waited for. Nothing is guessed from a name or an argument: where no evidence tells, there is no limit.
+A limit is what had most of the time. Where the load waits for its server, by a connection or by files that no device here serves
+(a network file system, FUSE), it is what the server did; where both wait, it is what their connections waited for. Nothing is guessed from a name or an argument: where no evidence tells, there is no limit.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from assay.evidence import device_idle, ladder, time_ladder
+from assay.evidence import device_idle, fuse, ladder, served, time_ladder
 from assay.evidence.time_ladder import ABLE, LOAD, READY, RUNNING, SERVER, TimeLadder
 from assay.records import Cause, Direction, Observations, Phase, Series, TimeLimit
 from assay.records.time_spent import MOST
@@ -26,6 +26,8 @@ USED = 0.7
 """So much of a throttle's rate, in the time of the waits, is as good as all of it: a program also starts and ends."""
 IDLE_DEVICE = 0.3
 """Of the time of waits for storage a device that had requests for less is not what they waited for."""
+FEWEST_CALLS = 10
+"""So few calls of a server in user space are no work for a load that waits for most of the time."""
 SEVERAL = 1.5
 """So many requests in flight are more than one after the other."""
 FAR, NEAR, QUEUED = 1_000_000, 2.0, 1.25
@@ -90,11 +92,13 @@ def _named(load: TimeLadder, server: TimeLadder | None, phase: Phase, seen: Obse
     own, theirs = _own(load, phase, seen), _own(server, phase, seen, load) if server is not None else None
     if own is not None and theirs is not None and load.share(READY) > MOST / 2 and theirs.cause in (Cause.CPU, Cause.NO_CPU):
         return theirs  # it has the CPUs for which the load waits
-    if own is not None or load.share(*PEER) <= MOST:
+    by_server = own is not None and own.cause is Cause.FILES and server is not None
+    if not by_server and (own is not None or load.share(*PEER) <= MOST):
         return own or _between_threads(load)
     if theirs is not None and theirs.cause in UNCHANGED:
         return theirs
-    return _pool(load) or _held(load) or (_held(server) if server else None) or theirs or _of_wait(load, server)
+    held = (_with_rate(one, phase, seen) for group in (load, server) if group is not None and (one := _held(group)) is not None)
+    return _pool(load) or next(held, None) or theirs or _of_wait(load, server)
 
 
 def _own(found: TimeLadder, phase: Phase, seen: Observations, asked: TimeLadder | None = None) -> TimeLimit | None:
@@ -178,6 +182,7 @@ def _of_files(found: TimeLadder, phase: Phase, seen: Observations, *, at_server:
     cause = Cause.DEVICE if in_flight >= SEVERAL else Cause.ONE_REQUEST
     if busy < IDLE_DEVICE * share * found.of:
         cause = Cause.FILES
+        name, in_flight = max(_in_user_space(phase, seen), key=lambda one: one[1], default=("", 0.0))
     return TimeLimit(
         cause=cause,
         share=share,
@@ -185,7 +190,7 @@ def _of_files(found: TimeLadder, phase: Phase, seen: Observations, *, at_server:
         process=process,
         at_server=at_server,
         name=name,
-        count=in_flight if cause is not Cause.FILES else None,
+        count=in_flight if name else None,
         among=busy,
     )
 
@@ -210,6 +215,14 @@ def _devices(phase: Phase, seen: Observations) -> Iterator[tuple[str, float, flo
         risen = {name: _ticks(phase, seen, name, subject) / span_ns for name in (device_idle.BUSY, *device_idle.PENDING)}
         busy = risen.pop(device_idle.BUSY)
         yield subject.partition(":")[2], min(1.0, busy), sum(risen.values()) / busy if busy else 0.0
+
+
+def _in_user_space(phase: Phase, seen: Observations) -> Iterator[tuple[str, float]]:
+    """Yield the mounts in user space whose servers were asked (FUSE), with the read calls of each server in a second."""
+    for one in seen.over_time(phase.name, fuse.LAYER, fuse.CALLS):
+        calls = ladder.known_rise(one, phase.start_ns, phase.end_ns)
+        if calls >= FEWEST_CALLS:
+            yield one.subject.removeprefix(fuse.ABOUT), calls * 1e9 / max(1, phase.end_ns - phase.start_ns)
 
 
 def _ticks(phase: Phase, seen: Observations, metric: str, subject: str) -> float:
@@ -261,9 +274,18 @@ def _held(found: TimeLadder) -> TimeLimit | None:
     return None
 
 
+def _with_rate(found: TimeLimit, phase: Phase, seen: Observations) -> TimeLimit:
+    """A path whose rate is the limit, with its name and that rate, where both are known and it was used."""
+    if found.cause is not Cause.PATH_RATE:
+        return found
+    link = served.fullest_link(phase, seen, None)
+    return found if link is None or link.share < USED else replace(found, name=link.name, count=link.rate / link.share)
+
+
 def _of_wait(load: TimeLadder, server: TimeLadder | None) -> TimeLimit:
     """A wait that neither end's threads nor connections explain: for the other end, for few requests, or for nothing."""
-    share, error, process, seen = load.share(*PEER), load.error(*PEER), load.process(*PEER), load.connections
+    waits = (*PEER, *FILES)
+    share, error, process, seen = load.share(*waits), load.error(*waits), load.process(*waits), load.connections
     if load.share("connect") > MOST:
         return TimeLimit(cause=Cause.CONNECT, share=share, error=error, process=process)
     if seen is not None and seen.none > MOST and load.share("events") > MOST:
@@ -271,7 +293,7 @@ def _of_wait(load: TimeLadder, server: TimeLadder | None) -> TimeLimit:
     if server is None:
         least = seen.min_rtt_ns if seen is not None else None
         return TimeLimit(cause=Cause.PEER, share=share, error=error, process=process, ns=least)
-    return TimeLimit(cause=Cause.FEW_REQUESTS, share=share, error=error, process=process, count=load.threads(*PEER))
+    return TimeLimit(cause=Cause.FEW_REQUESTS, share=share, error=error, process=process, count=load.threads(*waits))
 
 
 def _between_threads(load: TimeLadder) -> TimeLimit | None:

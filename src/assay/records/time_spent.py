@@ -76,9 +76,9 @@ class TimeLimit:
     process: str = ""
     at_server: bool = False
     name: str = ""
-    """Of a device or control group; of a lock the state of most threads that did not wait for it."""
+    """Of a device, path, mount in user space or control group; of a lock the state of most threads that did not wait for it."""
     count: float | None = None
-    """Of threads that wait, or of requests in flight."""
+    """Of threads that wait, or of requests in flight; bytes/s of a path, calls/s of a server in user space."""
     among: float | None = None
     """Of how many, or how many work meanwhile."""
     ns: float | None = None

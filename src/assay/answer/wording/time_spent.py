@@ -83,7 +83,7 @@ LIMITS = {
     Cause.DEVICE: "the device {name}, with {count} requests in flight",
     Cause.ONE_REQUEST: "one request in flight at a time: {who} waits for each of them on {name}",
     Cause.THROTTLE: "a throttle rule on {name}, used up by {who}",
-    Cause.FILES: "reads and writes of files by {who}, and no device here was busy with them",
+    Cause.FILES: "reads and writes of files by {who}, and no device here was busy with them{behind}",
     Cause.METADATA: "{who}, which opens, lists or changes files",
     Cause.PAGES: "pages of memory that {who} waits for (mapped files, swap space)",
     Cause.DIRTY: "dirty pages that storage had to write first",
@@ -92,7 +92,7 @@ LIMITS = {
     Cause.LATE_ACKNOWLEDGEMENT: "acknowledgements: small writes of {who} wait for them (round trip {ns}; Nagle and delayed ACK)",
     Cause.WINDOW: "the receive window of the other end, which was full (round trip {ns})",
     Cause.READER: "the other end, which does not read what {who} sends",
-    Cause.PATH_RATE: "the rate of the path: data of {who} wait in a queue (round trip {ns})",
+    Cause.PATH_RATE: "the rate of the path{rate}: data of {who} wait in a queue (round trip {ns})",
     Cause.CONGESTION: "the path: congestion control lets no more be on the way (round trip {ns})",
     Cause.PATH_DELAY: "the delay of the path (round trip {ns}): {who} waits for each answer",
     Cause.PEER: "the other end of the connections of {who}{path}",
@@ -148,6 +148,8 @@ def limit(found: TimeLimit) -> str:
         working=f"another one {known}" if known and (found.among or 0) < MANY else doing,
         ns=measures.with_unit(found.ns or 0.0, Unit.NANOSECONDS),
         path=_path(found.ns),
+        rate=f" ({found.name}, {measures.with_unit(found.count, Unit.BYTES_PER_S)})" if found.count is not None else "",
+        behind=_behind(found) if found.name else "",
     )
     rest = f"; in the rest of the time {limit(found.rest)}" if found.rest is not None else ""
     return f"{'' if found.is_certain or not found.error else 'likely '}{words}{rest}"
@@ -187,6 +189,11 @@ def _path(least_ns: float | None) -> str:
         return ", or the path to it"
     words = measures.with_unit(least_ns, Unit.NANOSECONDS)
     return f" (not the path: round trip {words})" if least_ns < NEAR_NS else f", or the path to it (round trip {words})"
+
+
+def _behind(found: TimeLimit) -> str:
+    """The server in user space that was asked meanwhile."""
+    return f"; the FUSE server of {found.name} made {found.count or 0.0:.3g} read calls a second meanwhile"
 
 
 def difference(candidate: str, one: TimeDifference | None) -> str | None:
