@@ -1,7 +1,8 @@
 """What the limit of a phase was, by what its threads, connections, devices and control groups did. Pure, and without words.
 
 A limit is what had most of the time. Where the load waits for its server, by a connection or by files that no device here serves
-(a network file system, FUSE), it is what the server did; where both wait, it is what their connections waited for. Nothing is guessed from a name or an argument: where no evidence tells, there is no limit.
+(a network file system, FUSE), it is what the server did; where both wait, it is what their connections waited for. Nothing is
+guessed from a name or an argument: where no evidence tells, there is no limit.
 """
 
 from __future__ import annotations
