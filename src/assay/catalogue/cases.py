@@ -83,14 +83,15 @@ class TrialCase:
         """
         if whom not in self._splits:
             whole = self if self.everywhere is not None else replace(self, everywhere=self.observations)
-            self._splits[whom] = whole._split(whom)
+            self._splits[whom] = whole.split(whom)
         return self._splits[whom]
 
     @functools.cached_property
     def _splits(self) -> dict[About, tuple[TrialCase, ...]]:
         return {}
 
-    def _split(self, whom: About) -> tuple[TrialCase, ...]:
+    def split(self, whom: About) -> tuple[TrialCase, ...]:
+        """What `about` gives, made anew."""
         load = self.phase.load_hosts or tuple(one.host for one in self.phase.hosts) or tuple(self.observations.hosts)
         targets = self.run.target_hosts
         if whom is About.TARGET_HOST and targets:

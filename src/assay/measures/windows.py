@@ -209,26 +209,33 @@ SLOW_PARTS, SLOW_SHARE = 20, 0.5
 """One of several is slow in a twentieth of the time in which it did less than half of the mean of all."""
 
 
-def slow_since(phase: Phase, observations: Observations, operation: str, slow: Client) -> int | None:
-    """Since when a client did less than half of the mean of all to the end of their common window; None where it did not."""
-    window = common_window(phase, observations, operation)
-    points: dict[str, list[tuple[int, float]]] = {}
-    for client, total in in_time(phase, operation):
-        seen = course(phase, observations, client, f"{total.operation}.count")
-        if seen is None:
-            return None
-        points[f"{client.host}:{client.index}"] = progress(total, total.count, seen)
-    return None if window is None else behind_since(points, f"{slow.host}:{slow.index}", (window.from_ns, window.to_ns))
+def slow_since(phase: Phase, observations: Observations, operation: str) -> list[tuple[Client, int]]:
+    """Each client that did less than half of the mean of all to the end of their common window, with the time since when."""
+    window, done = common_window(phase, observations, operation), in_time(phase, operation)
+    seen = [course(phase, observations, client, f"{total.operation}.count") for client, total in done]
+    if window is None or None in seen:
+        return []
+    points = {
+        f"{client.host}:{client.index}": progress(total, total.count, one)
+        for (client, total), one in zip(done, seen, strict=True)
+    }
+    since = behind_since(points, (window.from_ns, window.to_ns))
+    return [(client, since[name]) for client, _ in done if (name := f"{client.host}:{client.index}") in since]
 
 
-def behind_since(each: Mapping[str, Sequence[tuple[int, float]]], slow: str, edges: tuple[int, int]) -> int | None:
-    """Since when one of several counters rose by less than half of the mean to the end of a time; None where it did not."""
+def behind_since(each: Mapping[str, Sequence[tuple[int, float]]], edges: tuple[int, int]) -> dict[str, int]:
+    """Those of several counters that rose by less than half of the mean to the end of a time, each with the time since when."""
     times = [edges[0] + (edges[1] - edges[0]) * part // SLOW_PARTS for part in range(SLOW_PARTS + 1)]
-    rises = {name: [at(points, after) - at(points, before) for before, after in pairwise(times)] for name, points in each.items()}
+    rises = {
+        name: [after - before for before, after in pairwise(at(points, one) for one in times)] for name, points in each.items()
+    }
     means = [sum(parts) / len(rises) for parts in zip(*rises.values(), strict=True)]
-    fast = [part for part, (rise, mean) in enumerate(zip(rises[slow], means, strict=True)) if rise >= SLOW_SHARE * mean]
-    first = max(fast, default=-1) + 1
-    return times[first] if first < SLOW_PARTS else None
+    found = {}
+    for name, rose in rises.items():
+        fast = [part for part, (rise, mean) in enumerate(zip(rose, means, strict=True)) if rise >= SLOW_SHARE * mean]
+        if (first := max(fast, default=-1) + 1) < SLOW_PARTS:
+            found[name] = times[first]
+    return found
 
 
 def points_inside(phase: Phase, observations: Observations, operation: str, edges: tuple[int, int]) -> int:

@@ -94,14 +94,15 @@ def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: 
     fair = connections.jains_index(rates)
     overlapped = f"All {len(rates)} clients overlapped for {measures.percent(overlap)} of the time"
     observed = {**observed, "fairness": fair}
-    late = slow_to_the_end(case)
+    since = windows.slow_since(case.phase, case.observations, case.measure.operation)
+    late = slow_to_the_end(case, since)
     if fair >= case.thresholds["fairness"] and late is None:
         return found(RULE, case, State.PASS, f"{overlapped}.", observed=observed)
     clients = measures.client_operations(case.phase, case.measure.operation)
     client = late or clients[rates.index(min(rates))][0]
     own = rates[[one for one, _ in clients].index(client)]
     slowest = measures.percent(own / max(rates))
-    which = f"{named(client)} did {slowest} of the fastest{since(case, client)}"
+    which = f"{named(client)} did {slowest} of the fastest{since_when(case, client, since)}"
     return found(
         RULE,
         case,
@@ -114,15 +115,13 @@ def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: 
     )
 
 
-def slow_to_the_end(case: TrialCase) -> Client | None:
+def slow_to_the_end(case: TrialCase, since: Sequence[tuple[Client, int]]) -> Client | None:
     """A client that did less than half of the mean of all in each part of the time from early on; None without one."""
     window = measures.common_window(case.phase, case.observations, case.measure.operation)
     if window is None:
         return None
     latest_ns = window.to_ns - case.thresholds["slow_share"] * (window.to_ns - window.from_ns)
-    clients = [client for client, _ in measures.client_operations(case.phase, case.measure.operation)]
-    since = (windows.slow_since(case.phase, case.observations, case.measure.operation, one) for one in clients)
-    return next((one for one, at_ns in zip(clients, since, strict=True) if at_ns is not None and at_ns <= latest_ns), None)
+    return next((client for client, at_ns in since if at_ns <= latest_ns), None)
 
 
 def named(client: Client) -> str:
@@ -131,9 +130,9 @@ def named(client: Client) -> str:
     return f"client {client.index} on {client.host}{server}"
 
 
-def since(case: TrialCase, client: Client) -> str:
+def since_when(case: TrialCase, client: Client, since: Sequence[tuple[Client, int]]) -> str:
     """`, since 3.0 s` for a client that was slow from some time to the end; empty where nobody noted it."""
-    found_ns = windows.slow_since(case.phase, case.observations, case.measure.operation, client)
+    found_ns = next((at_ns for one, at_ns in since if one == client), None)
     if found_ns is None:
         return ""
     seconds = (found_ns - case.phase.start_ns) / 1e9

@@ -70,10 +70,9 @@ def servers(case: TrialCase) -> connections.StreamShares | None:
     ran = served.each_over_time(case.phase, case.observations)
     known = ran if moved.keys() <= ran.keys() else {}
     edges = (case.phase.start_ns, case.phase.end_ns)
-    since = {host: windows.behind_since(known, host, edges) if known else None for host in moved}
+    since = windows.behind_since(known, edges) if known else {}
     return connections.shared_out(
-        (host, amount, None if since[host] is None else ((since[host] or 0) - case.phase.start_ns) / 1e9)
-        for host, amount in moved.items()
+        (host, amount, (since[host] - case.phase.start_ns) / 1e9 if host in since else None) for host, amount in moved.items()
     )
 
 
