@@ -100,6 +100,15 @@ def test_of_a_client_that_waits_it_is_what_its_server_did():
     assert cause(CLIENT, of("slapd", events=0.9, running=0.1)) is Cause.FEW_REQUESTS
 
 
+def test_files_that_no_device_here_serves_are_those_of_the_server_if_it_did_anything():
+    reads = of("cat", read_file=1.0)
+    found = limit(reads, of("nfsd", flush=1.0))
+    assert (found.cause, found.at_server) == (Cause.FLUSH, True)
+    assert cause(reads, of("nfsd", flush=1.0), **disk(0.9, 1)) is Cause.ONE_REQUEST
+    assert limit(reads, of("nfsd", events=1.0)).process == "cat"
+    assert limit(reads, of("rclone", read_device=1.0)).process == "cat"
+
+
 def test_a_load_that_waits_for_the_cpus_that_its_server_has_is_limited_by_the_server():
     times = {"curl": {"run_ns": 10**9, "ready_ns": 9 * 10**9}}
     assert cause(of("curl", running=0.6, read_socket=0.4), of("slapd", running=1.0), times=times) is Cause.CPU

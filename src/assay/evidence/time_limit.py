@@ -93,8 +93,9 @@ def _named(load: TimeLadder, server: TimeLadder | None, phase: Phase, seen: Obse
     own, theirs = _own(load, phase, seen), _own(server, phase, seen, load) if server is not None else None
     if own is not None and theirs is not None and load.share(READY) > MOST / 2 and theirs.cause in (Cause.CPU, Cause.NO_CPU):
         return theirs  # it has the CPUs for which the load waits
-    by_server = own is not None and own.cause is Cause.FILES and server is not None
-    if not by_server and (own is not None or load.share(*PEER) <= MOST):
+    if own is not None and own.cause is Cause.FILES and theirs is not None and theirs.cause is not Cause.FILES:
+        return theirs  # files that no device here serves are that server's
+    if own is not None or load.share(*PEER) <= MOST:
         return own or _between_threads(load)
     if theirs is not None and theirs.cause in UNCHANGED:
         return theirs
@@ -285,8 +286,7 @@ def _with_rate(found: TimeLimit, phase: Phase, seen: Observations) -> TimeLimit:
 
 def _of_wait(load: TimeLadder, server: TimeLadder | None) -> TimeLimit:
     """A wait that neither end's threads nor connections explain: for the other end, for few requests, or for nothing."""
-    waits = (*PEER, *FILES)
-    share, error, process, seen = load.share(*waits), load.error(*waits), load.process(*waits), load.connections
+    share, error, process, seen = load.share(*PEER), load.error(*PEER), load.process(*PEER), load.connections
     if load.share("connect") > MOST:
         return TimeLimit(cause=Cause.CONNECT, share=share, error=error, process=process)
     if seen is not None and seen.none > MOST and load.share("events") > MOST:
@@ -294,7 +294,7 @@ def _of_wait(load: TimeLadder, server: TimeLadder | None) -> TimeLimit:
     if server is None:
         least = seen.min_rtt_ns if seen is not None else None
         return TimeLimit(cause=Cause.PEER, share=share, error=error, process=process, ns=least)
-    return TimeLimit(cause=Cause.FEW_REQUESTS, share=share, error=error, process=process, count=load.threads(*waits))
+    return TimeLimit(cause=Cause.FEW_REQUESTS, share=share, error=error, process=process, count=load.threads(*PEER))
 
 
 def _between_threads(load: TimeLadder) -> TimeLimit | None:
