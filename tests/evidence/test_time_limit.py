@@ -156,7 +156,7 @@ def test_files_of_a_mount_in_user_space_are_told_with_what_its_server_did():
     calls = gauge("fuse", "mount:/mnt/far", "calls", (0.0, 5000.0), LENGTH_S)
     found = limit(of("cp", read_file=1.0), more=[calls])
     assert (found.cause, found.name, found.count) == (Cause.FILES, "/mnt/far", 500.0)
-    assert time_spent.limit(found).endswith("; the FUSE server of /mnt/far made 500 read calls a second meanwhile")
+    assert time_spent.limit(found).endswith("; the FUSE server of /mnt/far made 500 read calls a second in that time")
     assert (
         limit(of("cp", read_file=1.0), more=[replace(calls, value=type(calls.value)("d", [0, 5, 5][: len(calls.value)]))]).name
         == ""

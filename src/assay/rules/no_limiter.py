@@ -1,8 +1,9 @@
 """Finds loads that waited for most of their time while neither a CPU nor a device was busy with them.
 
 The rule reads where the time of the load's threads went, and of its server's: looks at random moments, or the kernel's counts.
-What had most of the time is the limit. It is a note if that is a wait that no CPU, device, quota, throttle rule, path or other
-end explains. Such waits are a sleep, a lock, threads that take turns, files without a busy device, another program, or a signal.
+The limit is the part that had most of the time. It is a note if that is a wait that nothing explains: no CPU, device, quota,
+throttle rule, path or other end. Such waits are a sleep, a lock, threads that take turns, files without a busy device, another
+program, or a signal.
 Then the figure is one of this wait. If the load waits for its server, its limit is what the server did.
 A time of which nothing had most has no single limit, and passes.
 If a limit is declared, L04 applies instead. Paced loads are n/a: they are idle by design.
@@ -45,7 +46,7 @@ def check(case: TrialCase) -> Finding:
         looked = any(case.observations.over_time(case.phase.name, time_ladder.LAYER, time_ladder.LOOKS))
         few = "too few looks at its threads" if looked else "its threads were not observed"
         why = time_ladder.why_unknown(case.phase, case.observations) or few
-        return found(RULE, case, State.UNVERIFIED, f"Where the time of the load went is unknown: {why}.")
+        return found(RULE, case, State.UNVERIFIED, f"The time of the load is not accounted for: {why}.")
     most = time_limit.of_phase(case.phase, case.observations)
     if most is None:
         return found(RULE, case, State.PASS, "No wait had most of the time of the load.")

@@ -193,7 +193,7 @@ def _path(least_ns: float | None) -> str:
 
 def _behind(found: TimeLimit) -> str:
     """The server in user space that was asked meanwhile."""
-    return f"; the FUSE server of {found.name} made {found.count or 0.0:.3g} read calls a second meanwhile"
+    return f"; the FUSE server of {found.name} made {found.count or 0.0:.3g} read calls a second in that time"
 
 
 def difference(candidate: str, one: TimeDifference | None) -> str | None:
