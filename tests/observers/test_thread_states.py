@@ -65,7 +65,7 @@ def test_what_could_run_is_divided_by_what_the_scheduler_counted():
 
 
 def test_too_few_looks_or_too_short_a_phase_tell_nothing():
-    assert ladder(course({("dd", "running"): 1.0}, looks=20)) is None
+    assert ladder(course({("dd", "running"): 1.0}, looks=9)) is None
     assert ladder(course({("dd", "running"): 1.0}), seconds=0.1) is None
 
 
