@@ -12,6 +12,7 @@ from assay.answer.wording import comparison
 from assay.measures import digits
 from assay.measures.text import level, levels
 from assay.records import Conclusion, Estimate, Experiment, Ranking, Value
+from assay.rulekit.contrasts import lost_by_adjustment
 
 MOST_VALUES = 8
 """So many values are listed; of more the first ones and the last."""
@@ -67,18 +68,20 @@ def winner(experiment: Experiment, one: Ranking) -> str:
     best = comparison.superlative(measure_of(experiment, one.measure).figure)
     ahead, inside = one.ahead, comparison.interval(one.ahead)
     interval = f" ({inside})" if inside else ""
+    if lost_by_adjustment(ahead):  # the interval of the pair alone would say what is not shown among all
+        interval = f" (not shown among {len(one.ranks)}, p = {ahead.adjusted_p_value:.2g} by {ahead.adjusted_by.value})"
     if ahead.ratio is None:
         return ""
     if len(one.leaders) != 1:
         names = leading(experiment, one)
-        who = f"{names} lead, undecided between them" if names else f"which is {best} is undecided"
+        who = f"{names} lead and cannot be told apart" if names else f"which is {best} is undecided"
         if one.enough is not None and len(one.leaders) > 2:
             return who
         if ahead.conclusion is Conclusion.EQUIVALENT and len(one.leaders) == 2:
             return f"{names} lead and are equivalent{interval}"
         if ahead.conclusion is Conclusion.EQUIVALENT:
             return f"{who}; {first} and {second} are equivalent{interval}"
-        return f"{who}: {first} against {second} {digits(ahead.ratio)[0]} times{interval}"
+        return f"{who}: {first} against {second} {digits(ahead.ratio)[0]} times{interval}{comparison.needed(ahead)}"
     if ahead.conclusion is Conclusion.MATTERS:
         return f"{first} is {best}, {comparison.size(experiment, ahead)}{interval}"
     doubt = {

@@ -9,7 +9,7 @@ from dataclasses import replace
 from assay import measures
 from assay.analysis.cells import measure_of
 from assay.answer import marks
-from assay.answer.answer import Answer, Beside, Cost, Lead, LeadKind
+from assay.answer.answer import Answer, Cost, Lead, LeadKind
 from assay.answer.decisions import Decision
 from assay.answer.doubts import Reason, Required
 from assay.answer.headlines import Line
@@ -58,7 +58,7 @@ def following(answer: Answer) -> tuple[str, ...]:
         *(ranking.sentence(experiment, each) for one in answer.leads for each in ordered(one)),
         *(required(experiment, one) for one in answer.requirements),
         *(cost(experiment, one) for one in answer.costs),
-        *filter(None, (values_of(experiment, one) for one in answer.beside)),
+        *(in_short(experiment, one) for one in answer.beside),
         *(decision(experiment, one) for one in answer.decisions),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in efficiencies(experiment, one)),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in reasons(experiment, one)),
@@ -74,17 +74,20 @@ def ordered(one: Lead) -> tuple[Ranking, ...]:
 
 
 def cost(experiment: Experiment, one: Cost) -> str:
-    """`more costs: w read, latency, 99th percentile: 1.80 ms at depth = 16, 5.00 ms at depth = 64 [SOUND]`."""
+    """`price of more: w read, latency, 99th percentile: from 1.80 ms at depth = 16 to 5.00 ms at depth = 64 [SOUND]`."""
     places = zip(one.levels, one.estimates, strict=True)
     found = (f"{show(each.value, each.unit)} at {comparison.level_of(experiment, one.factor, level)}" for level, each in places)
-    return f"more costs: {named(one.measure)}: {', '.join(found)} [{one.state.value}]"
+    return f"price of more: {named(one.measure)}: from {' to '.join(found)} [{one.state.value}]"
 
 
-def values_of(experiment: Experiment, one: Beside) -> str:
-    """`files get, throughput: nfs 82 MB/s, smb 62 MB/s (5 runs each) [SOUND]`; empty where the comparison names the levels."""
+def in_short(experiment: Experiment, one: Lead) -> str:
+    """`files get, throughput: nfs 82 MB/s, smb 62 MB/s (5 runs each); smb is slower, 0.76 times ... [SOUND]`."""
+    if one.kind is not LeadKind.COMPARED:
+        return f"{sentence(experiment, one)} [{one.state.value}]"
     path = experiment.compare or ""
     found = ranking.values(experiment, path, [(cell.levels.get(path), cell.estimate) for cell in one.cells if cell.estimate])
-    return found and f"{named(one.measure)}: {found} [{one.state.value}]"
+    decided = ranking.winner(experiment, one.rankings[0]) if one.rankings else clause(experiment, one.lines[0])
+    return f"{named(one.measure)}: {'; '.join(filter(None, (found, decided)))} [{one.state.value}]"
 
 
 def reasons(experiment: Experiment, lead: Lead) -> Iterator[str]:
@@ -179,12 +182,12 @@ def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
 
 
 def ahead_of_all(experiment: Experiment, one: Lead) -> str:
-    """`xfs is fastest`, `xfs and btrfs lead, undecided between them`; empty where no level is ahead."""
+    """`xfs is fastest`, `xfs and btrfs lead and cannot be told apart`; empty where no level is ahead."""
     names = [comparison.level_of(experiment, experiment.compare or "", level) for level in one.leaders]
     if not names:
         return ""
     if len(names) > 1:
-        return f"{marks.listed(names)} lead, undecided between them"
+        return f"{marks.listed(names)} lead and cannot be told apart"
     return f"{names[0]} is {comparison.superlative(one.measure.figure)}"
 
 
