@@ -162,7 +162,7 @@ def needed(comparison: Comparison, widest: Contrast, strictest: float) -> int | 
 
 
 def needed_as_seen(comparison: Comparison, widest: Contrast, strictest: float) -> int | None:
-    """Blocks in all until a difference is shown that is as large as the one seen; None of one that would not matter or is shown."""
+    """Blocks in all until a difference is shown that is as large as the one seen; else None."""
     seen = abs(widest.difference)
     is_open = comparison.conclusion is Conclusion.UNDECIDED and not differs(comparison)
     return blocks_to_detect(widest, seen, strictest) if is_open and seen > math.log1p(comparison.matters_share) else None

@@ -74,7 +74,7 @@ def winner(experiment: Experiment, one: Ranking) -> str:
         return ""
     if len(one.leaders) != 1:
         names = leading(experiment, one)
-        who = f"{names} lead and cannot be told apart" if names else f"which is {best} is undecided"
+        who = f"{names} lead, and which of them is {best} is undecided" if names else f"which is {best} is undecided"
         if one.enough is not None and len(one.leaders) > 2:
             return who
         if ahead.conclusion is Conclusion.EQUIVALENT and len(one.leaders) == 2:

@@ -182,13 +182,14 @@ def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
 
 
 def ahead_of_all(experiment: Experiment, one: Lead) -> str:
-    """`xfs is fastest`, `xfs and btrfs lead and cannot be told apart`; empty where no level is ahead."""
+    """`xfs is fastest`, `xfs and btrfs lead, and which of them is fastest is undecided`; empty where no level is ahead."""
     names = [comparison.level_of(experiment, experiment.compare or "", level) for level in one.leaders]
     if not names:
         return ""
+    best = comparison.superlative(one.measure.figure)
     if len(names) > 1:
-        return f"{marks.listed(names)} lead and cannot be told apart"
-    return f"{names[0]} is {comparison.superlative(one.measure.figure)}"
+        return f"{marks.listed(names)} lead, and which of them is {best} is undecided"
+    return f"{names[0]} is {best}"
 
 
 def clause(experiment: Experiment, one: Line, instead: str = "") -> str:

@@ -104,6 +104,8 @@ LIMITS = {
     Cause.NOTHING: "nothing: {who} waits for what does not come",
 }
 """What the limit is, in words."""
+ALL_OF_IT = 1 + 1e-6
+"""A part is all of a difference up to so many times of it: both are sums of floats."""
 NEAR_NS = 1_000_000
 """A path with a shorter round trip is not what is waited for."""
 
@@ -190,7 +192,7 @@ def _path(least_ns: float | None) -> str:
 
 
 def difference(candidate: str, one: TimeDifference | None) -> str | None:
-    """`why: xfs spends 3.1 s less in flushes (95 % interval 2.8 s to 3.4 s), of 3.3 s in all`; None where nothing is known."""
+    """`why: of the 3.3 s that each write of xfs takes less, 3.1 s are spent in flushes (95 % interval ...)`; None: unknown."""
     if one is None:
         return None
     more = one.difference_ns > 0
@@ -198,8 +200,12 @@ def difference(candidate: str, one: TimeDifference | None) -> str | None:
     span = " to ".join(measures.with_unit(ns, Unit.NANOSECONDS) for ns in sorted(edges))
     what = SPENT.get(one.state, one.state.replace("_", " "))
     whole = measures.with_unit(abs(one.whole_ns), Unit.NANOSECONDS)
-    words = f"{measures.with_unit(amount, Unit.NANOSECONDS)} {'more' if more else 'less'} {what}"
-    return f"why: each {one.each} of {candidate} spends {words} (95 % interval {span}); all its time differs by {whole}"
+    known, side = measures.with_unit(amount, Unit.NANOSECONDS), "more" if more else "less"
+    if more == (one.whole_ns > 0) and amount <= ALL_OF_IT * abs(one.whole_ns):
+        whose = f"of the {whole} that each {one.each} of {candidate} takes {side}"
+        return f"why: {whose}, {known} are spent {what} (95 % interval {span})"
+    whose = f"each {one.each} of {candidate} spends {known} {side} {what}"
+    return f"why: {whose} (95 % interval {span}); all its time differs by {whole}"
 
 
 def named(process: str) -> str:
