@@ -112,10 +112,8 @@ def test_of_numbers_the_smallest_that_could_be_the_best_is_named():
     asked, (one,) = ranked((100, 400, 401, 400), levels=(1, 4, 16, 64), spread=0.005)
     said = sentence(asked, one)
     assert said.startswith("target 1: 99.9/s, 4: 400/s, 16: 401/s, 64: 399/s (5 runs each); "), said
-    assert (
-        "; target = 4, 16 and 64 lead, and which of them is fastest is undecided; nothing more is shown to be gained above target = 4"
-        in said
-    )
+    assert "; target = 4, 16 and 64 lead, and which of them is fastest is undecided" in said
+    assert "is undecided; nothing more is shown to be gained above target = 4" in said
     assert said.endswith("; nothing more is shown to be gained above target = 4"), said
     assert set(one.leaders) == {4, 16, 64}
 
