@@ -43,8 +43,8 @@ def values(experiment: Experiment, factor: str, found: Sequence[Valued]) -> str:
         return ""
     is_plain = all(NAME.fullmatch(name) for name in names)
     shown = [f"{name}{' ' if is_plain else ': '}{show(one.value, one.unit)}" for name, (_, one) in zip(names, found, strict=True)]
-    if is_count(found):
-        shown = [text for _, text in sorted(zip(found, shown, strict=True), key=lambda one: _number(one[0]))]
+    if is_count([at for at, _ in found]):
+        shown = [text for _, text in sorted(zip(found, shown, strict=True), key=lambda one: number(one[0][0]))]
         shown[0] = f"{factor.rpartition('.')[2]} {shown[0]}"
     if len(shown) > MOST_VALUES:
         shown = [*shown[:FIRST], f"{len(shown) - FIRST - 1} more", f"to {shown[-1]}"]
@@ -57,9 +57,9 @@ def values(experiment: Experiment, factor: str, found: Sequence[Valued]) -> str:
     return ("; " if any("," in name for name in names) else ", ").join(shown) + each
 
 
-def is_count(found: Sequence[Valued]) -> bool:
+def is_count(found: Sequence[Value]) -> bool:
     """Whether all levels are numbers."""
-    return all(isinstance(at, int | float) and not isinstance(at, bool) for at, _ in found)
+    return all(isinstance(at, int | float) and not isinstance(at, bool) for at in found)
 
 
 def winner(experiment: Experiment, one: Ranking) -> str:
@@ -97,14 +97,15 @@ def leading(experiment: Experiment, one: Ranking) -> str:
     found = [(rank.level, rank.estimate) for rank in one.ranks if rank.level in one.leaders]
     if not found:
         return ""
-    if not is_count(found):
+    if not is_count([at for at, _ in found]):
         return marks.listed([level(experiment, one.factor, at) for at, _ in found])
-    numbers = [level(experiment, one.factor, at) for at, _ in sorted(found, key=_number)]
+    numbers = [level(experiment, one.factor, at) for at, _ in sorted(found, key=lambda one: number(one[0]))]
     return f"{one.factor.rpartition('.')[2]} = {marks.listed(numbers)}"
 
 
-def _number(one: Valued) -> float:
-    return float(one[0]) if isinstance(one[0], int | float) else 0.0
+def number(at: Value) -> float:
+    """A level that is a number, to sort by."""
+    return float(at) if isinstance(at, int | float) else 0.0
 
 
 def knee(experiment: Experiment, one: Ranking) -> str:
