@@ -98,6 +98,15 @@ def test_one_level_that_spreads_more_than_the_others_is_held_against_them_pair_b
     assert set(found.leaders) == {"lz4", "zstd"}, "zstd is below by too little for its spread, pigz and gzip are far below"
 
 
+def test_a_lead_that_is_not_shown_among_all_has_its_p_value_and_how_many_runs_would_show_it():
+    asked, (one,) = ranked((1000, 900, 500, 400))
+    ahead = replace(one.ahead, p_value=0.03, adjusted_p_value=0.08, conclusion=Conclusion.UNDECIDED, needed=40, needed_as_seen=9)
+    said = sentence(asked, replace(one, ranks=tuple(replace(rank, may_be_best=True) for rank in one.ranks), ahead=ahead))
+    assert "which is fastest is undecided: lz4 against zstd " in said
+    assert "(not shown among 4, p = 0.08 by Hsu)" in said
+    assert said.endswith("; about 9 runs each (4 more) would show a difference as seen, about 40 one of 5 %"), said
+
+
 def test_each_condition_has_an_order_of_its_own():
     asked, found = ranked((1000, 900, 500, 400), clients=(1, 8))
     assert [dict(one.within) for one in found] == [{"clients": 1}, {"clients": 8}]

@@ -118,19 +118,20 @@ def winner(order: Order, names: Sequence[str]) -> str:
         return ahead
     if order.conclusion is Conclusion.IMMATERIAL:
         return f"{ahead}, too little to matter ({margin})"
+    seen, least = abs(order.ahead.difference), math.log1p(Experiment.matters_share)
+    among = LEVEL / math.comb(len(names), 2)
+    more = needed(order, max(seen, least), among, "a difference as seen" if seen > least else margin)
     if not low <= 1 <= high and order.p_value > LEVEL:  # the interval of the pair alone would say what is not shown among all
-        return f"{first} leads, {compared}, not shown among {len(names)} (p = {order.p_value:.2g} by Hsu){needed(order)}"
+        return f"{first} leads, {compared}, not shown among {len(names)} (p = {order.p_value:.2g} by Hsu){more}"
     if not low <= 1 <= high:
-        return f"{ahead}; whether by more than {margin} is undecided{needed(order)}"
+        more = needed(order, abs(seen - least), LEVEL, "it")
+        return f"{ahead}; whether by more than {margin} is undecided{more}"
     leaders = [name for name, may in zip(names, order.may_be_best, strict=True) if may]
     lead = f"{marks.listed(leaders)} lead, and " if len(leaders) < len(names) else ""
-    return f"{lead}which is {best} is undecided: {first} {compared}{edges}{needed(order)}"
+    return f"{lead}which is {best} is undecided: {first} {compared}{edges}{more}"
 
 
-def needed(order: Order) -> str:
-    """`; --repeat 14 would show 5 %`: the runs that show the difference as seen, or the least one that matters, if larger."""
-    margin, seen = math.log1p(Experiment.matters_share), abs(order.ahead.difference)
-    tests = math.comb(len(order.arms), 2)
-    runs = blocks_to_detect(order.ahead, max(margin, seen), LEVEL / tests)
-    what = "a difference as seen" if seen > margin else measures.percent(Experiment.matters_share)
+def needed(order: Order, wanted: float, level: float, what: str) -> str:
+    """`; --repeat 14 would show 5 %`: the runs that show such a difference of logarithms; empty where nobody knows."""
+    runs = blocks_to_detect(order.ahead, wanted, level)
     return f"; --repeat {runs} would show {what}" if runs is not None and runs > order.runs else ""
