@@ -1,6 +1,7 @@
 """The first line of several commands under `assay stat`: short names, who is ahead, what more runs would show."""
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
