@@ -83,6 +83,8 @@ class TimeLimit:
     """Of how many, or how many work meanwhile."""
     ns: float | None = None
     """A round trip; the least one of a path."""
+    rate: float | None = None
+    """Bytes a second over a path whose rate was the limit."""
     rest: TimeLimit | None = None
     """What had most of the time in which there was a CPU, where there was none for most of it."""
 

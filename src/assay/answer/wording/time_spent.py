@@ -92,7 +92,7 @@ LIMITS = {
     Cause.LATE_ACKNOWLEDGEMENT: "acknowledgements: small writes of {who} wait for them (round trip {ns}; Nagle and delayed ACK)",
     Cause.WINDOW: "the receive window of the other end, which was full (round trip {ns})",
     Cause.READER: "the other end, which does not read what {who} sends",
-    Cause.PATH_RATE: "the rate of the path: data of {who} wait in a queue (round trip {ns})",
+    Cause.PATH_RATE: "the rate of {path}",
     Cause.CONGESTION: "the path: congestion control lets no more be on the way (round trip {ns})",
     Cause.PATH_DELAY: "the delay of the path (round trip {ns}): {who} waits for each answer",
     Cause.PEER: "the other end of the connections of {who}{path}",
@@ -149,7 +149,7 @@ def limit(found: TimeLimit) -> str:
         among_count=f"{found.among:.2g}" if found.among is not None else "",
         working=f"another one {known}" if known and (found.among or 0) < MANY else doing,
         ns=measures.with_unit(found.ns or 0.0, Unit.NANOSECONDS),
-        path=_path(found.ns),
+        path=_rate(found, who) if found.cause is Cause.PATH_RATE else _path(found.ns),
     )
     rest = f"; in the rest of the time {limit(found.rest)}" if found.rest is not None else ""
     return f"{'' if found.is_certain or not found.error else 'likely '}{words}{rest}"
@@ -181,6 +181,15 @@ def what(part: TimePart) -> str:
 def amount(part: TimePart) -> str:
     """`91 % ±3`."""
     return f"{_percent(part.share)}{_within(part)}"
+
+
+def _rate(found: TimeLimit, who: str) -> str:
+    """`the path wan (12.4 MB/s, 99 % of it)`, `the path: data of curl wait in a queue (round trip 41 ms)`."""
+    if found.rate is None:
+        round_trip = measures.with_unit(found.ns or 0.0, Unit.NANOSECONDS)
+        return f"the path: data of {who} wait in a queue (round trip {round_trip})"
+    used = measures.percent(min(1.0, found.among or 0.0))
+    return f"{found.name} ({measures.with_unit(found.rate, Unit.BYTES_PER_S)}, {used} of it)"
 
 
 def _path(least_ns: float | None) -> str:
