@@ -48,11 +48,11 @@ def test_a_throttle_rule_of_the_commands_group_is_named(disk):
     write = ("dd", "if=/dev/zero", f"of={disk}/w", "bs=1M", "count=16", "oflag=direct")
     number = Path("/sys/block", Path(device_of(disk)).name, "dev").read_text().strip()
     with real_group("io") as (group, unified):
-        rule = f"{number} {'wbps=' if unified else ''}8000000"
+        rule = f"{number} {'wbps=' if unified else ''}4000000"  # 4 s: a slow start of dd on a busy machine is little of that
         (group / ("io.max" if unified else "blkio.throttle.write_bps_device")).write_text(rule)
         lie, limited = judged(disk, *write, through=entered(group), before=())
         _, free = judged(disk, *write, before=())
-    assert (limited["state"], "write limit of 8 MB/s" in limited["statement"]) == ("fail", True)
+    assert (limited["state"], "write limit of 4 MB/s" in limited["statement"]) == ("fail", True)
     assert lie["verdict"] != "SOUND"
     assert free["state"] == "pass"
 

@@ -98,6 +98,15 @@ def test_one_level_that_spreads_more_than_the_others_is_held_against_them_pair_b
     assert set(found.leaders) == {"lz4", "zstd"}, "zstd is below by too little for its spread, pigz and gzip are far below"
 
 
+def test_a_lead_that_is_not_shown_among_all_has_its_p_value_and_how_many_runs_would_show_it():
+    asked, (one,) = ranked((1000, 900, 500, 400))
+    ahead = replace(one.ahead, p_value=0.03, adjusted_p_value=0.08, conclusion=Conclusion.UNDECIDED, needed=40, needed_as_seen=9)
+    said = sentence(asked, replace(one, ranks=tuple(replace(rank, may_be_best=True) for rank in one.ranks), ahead=ahead))
+    assert "which is fastest is undecided: lz4 against zstd " in said
+    assert "(not shown among 4, p = 0.08 by Hsu)" in said
+    assert said.endswith("; about 9 runs each (4 more) would show a difference as seen, about 40 one of 5 %"), said
+
+
 def test_each_condition_has_an_order_of_its_own():
     asked, found = ranked((1000, 900, 500, 400), clients=(1, 8))
     assert [dict(one.within) for one in found] == [{"clients": 1}, {"clients": 8}]
@@ -112,7 +121,8 @@ def test_of_numbers_the_smallest_that_could_be_the_best_is_named():
     asked, (one,) = ranked((100, 400, 401, 400), levels=(1, 4, 16, 64), spread=0.005)
     said = sentence(asked, one)
     assert said.startswith("target 1: 99.9/s, 4: 400/s, 16: 401/s, 64: 399/s (5 runs each); "), said
-    assert "; target = 4, 16 and 64 lead, undecided between them; nothing more is shown to be gained above target = 4" in said
+    assert "; target = 4, 16 and 64 lead, and which of them is fastest is undecided" in said
+    assert "is undecided; nothing more is shown to be gained above target = 4" in said
     assert said.endswith("; nothing more is shown to be gained above target = 4"), said
     assert set(one.leaders) == {4, 16, 64}
 
@@ -139,12 +149,13 @@ def test_what_more_of_a_count_costs_is_named_where_it_gains_nothing(times, said)
             rankings=rankings(asked, table, runs),
         )
     )
-    costs = [text for text in following(found) if text.startswith("more costs")]
+    few, many = "1.80\u202fms", "5.03\u202fms"
+    costs = [text for text in following(found) if text.startswith("price of more")]
     assert (
         costs
-        == [
-            "more costs: spool create, latency, 99th percentile: 1.80\u202fms at target = 4, 5.03\u202fms at target = 64 [SOUND]"
-        ][: int(said)]
+        == [f"price of more: spool create, latency, 99th percentile: from {few} at target = 4 to {many} at target = 64 [SOUND]"][
+            : int(said)
+        ]
     )
 
 

@@ -37,7 +37,7 @@ def test_the_part_that_differs_most_is_found_with_its_interval():
     assert found.low_ns < 4 * MS < found.high_ns < 5 * MS
     assert found.whole_ns == pytest.approx(4 * MS)
     assert time_spent.difference("xfs", found).startswith(
-        "why: each operation of xfs spends 4 ms more in flushes (95 % interval 3."
+        "why: of the 4 ms that each operation of xfs takes more, 4 ms are spent in flushes (95 % interval 3."
     )
 
 

@@ -289,7 +289,7 @@ def test_the_values_come_first_then_the_best_and_by_how_much():
 
 def test_levels_that_cannot_be_told_apart_share_the_lead_and_the_smallest_number_is_named():
     said = lead(ranked(lying(compared(3), 1.9, 1.95, 1.2), 3, 2)).said
-    assert "clients = 2 and 3 lead, undecided between them: clients = 3 against clients = 2 " in said
+    assert "clients = 2 and 3 lead, and which of them is fastest is undecided: clients = 3 against clients = 2 " in said
     assert "; nothing more is shown to be gained above clients = 2;" in said
     alike = lead(ranked(lying(compared(2), 1.02, 0.98))).said
     assert ("which is fastest is undecided: " in alike, " lead" in alike) == (True, False)

@@ -112,7 +112,7 @@ def test_removals_of_data_say_whether_the_mount_discards(options, knobs, said):
 
 def test_flush_inside_the_clock_is_said():
     made = but(STABLE_WRITE, seconds=2.0, drain_s=0.01, flush_in_clock=True, lower_bytes=256 * MIB, dirty_bytes=0, flushes=1)
-    assert labels.label(judged(made)) == "writes on stable media, flushed inside the clock"
+    assert labels.label(judged(made)) == "writes on stable media, flush time included"
 
 
 def test_no_flush_is_invalid():

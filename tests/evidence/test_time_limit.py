@@ -8,19 +8,19 @@ from assay.answer.wording import time_spent
 from assay.evidence import time_limit
 from assay.records import Cause, Direction, Observations, Rung
 from audit.case_builder import gauge, reading
+from stage import server_cases
 from stage.noise_cases import phase
-from stage.server_cases import fact
 from stage.time_cases import counted, course, series
 
 LENGTH_S = 10.0
 PHASE = replace(phase(LENGTH_S), name="p")
 
 
-def limit(load, server=None, more=(), readings=(), **how):
+def limit(load, server=None, more=(), readings=(), facts=(), **how):
     """What is named of states with their shares."""
     groups = {"load": counted(course(load), **how)} | ({} if server is None else {"server": counted(course(server))})
     found = series(LENGTH_S, "p", **groups)
-    return time_limit.of_phase(PHASE, Observations(series=(*found, *more), readings=readings))
+    return time_limit.of_phase(PHASE, Observations(series=(*found, *more), readings=readings, facts=facts))
 
 
 def cause(*args, **how):
@@ -82,6 +82,31 @@ def test_reads_wait_for_a_device_for_one_request_after_the_other_for_a_throttle_
     assert cause(reads, **disk(0.9, 1, rule=1000.0)) is Cause.ONE_REQUEST
 
 
+MOUNT = of("fio", read_file=1.0)
+
+
+def way(bytes_per_s):
+    """A path of such a rate, over which the server sent 9 MB/s."""
+    sent = server_cases.counted(LENGTH_S, "L4", "write", round(9e6 * LENGTH_S))
+    return {"readings": (sent,), "facts": (server_cases.fact("limit_bytes_per_s", str(bytes_per_s)),)}
+
+
+def test_reads_of_a_mount_wait_for_its_server_or_for_the_path_to_it():
+    assert cause(MOUNT, of("smbd", running=0.9, events=0.1)) is Cause.CPU
+    assert cause(MOUNT, of("smbd", flush=0.9, events=0.1)) is Cause.FLUSH
+    assert cause(MOUNT, of("smbd", events=0.9, running=0.1)) is Cause.FILES
+    assert cause(MOUNT, of("smbd", events=0.9, running=0.1), **way(10_000_000)) is Cause.PATH_RATE
+    assert cause(MOUNT, of("smbd", running=0.9, events=0.1), **way(10_000_000)) is Cause.CPU
+    assert cause(MOUNT, **way(40_000_000)) is Cause.FILES
+
+
+def test_a_path_of_known_rate_that_was_used_up_is_named_with_its_rate():
+    found = limit(CLIENT, **way(10_000_000))
+    assert (found.cause, found.rate, round(found.among, 2)) == (Cause.PATH_RATE, 9e6, 0.9)
+    assert time_spent.limit(found).replace("\u202f", " ") == "the rate of the link (9 MB/s, 90 % of it)"
+    assert cause(CLIENT, **way(40_000_000)) is Cause.PEER
+
+
 def test_a_lock_is_named_where_two_threads_of_five_wait_for_it():
     load = of("w", sleep=1.0)
     assert cause(load, threads={("w", "sleep"): 1.0, ("w", "lock"): 3.0}) is Cause.LOCK
@@ -138,18 +163,6 @@ def test_a_pool_is_named_before_a_server_that_more_requests_would_use():
 def test_where_both_ends_wait_the_connections_tell(seen, wanted):
     times = {name: value * 100 for name, value in seen.items() if name.endswith("_ns")}
     assert cause(CLIENT, connections={**seen, **times, "looks": 100, "trips": 100}) is wanted
-
-
-def test_a_path_of_a_known_rate_is_told_with_it_where_it_was_used():
-    times = {"queued": 100, "rtt_ns": 5_000_000_000, "min_rtt_ns": 10_000_000, "looks": 100, "trips": 100}
-    stated = (fact("limit_bytes_per_s", "12500000"), fact("limit", "tbf of the box, 100 Mbit/s"))
-    for passed, wanted in ((120_000_000, "(tbf of the box, 100 Mbit/s, 12.5 MB/s)"), (10_000_000, "the path: data")):
-        groups = {"load": counted(course(CLIENT), connections=times)}
-        moved = reading(Rung.SERVER_NIC, "interface:eth0", Direction.READ, (passed, 1), seconds=LENGTH_S)
-        seen = Observations(series=tuple(series(LENGTH_S, "p", **groups)), readings=(moved,), facts=stated)
-        found = time_limit.of_phase(PHASE, seen)
-        assert found.cause is Cause.PATH_RATE
-        assert wanted in time_spent.limit(found)
 
 
 def test_files_of_a_mount_in_user_space_are_told_with_what_its_server_did():

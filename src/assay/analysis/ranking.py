@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from assay import measures
 from assay.analysis.cells import summary_of
-from assay.analysis.compare import ArmPair, by_block, compare, on_clean_pairs
-from assay.analysis.together import demoted
+from assay.analysis.compare import ArmPair, by_block, compare, contrast, on_clean_pairs
+from assay.analysis.together import demoted, with_effects
 from assay.frozen import dataclass
 from assay.records import (
     Adjustment,
@@ -85,7 +85,8 @@ def _ranked(family: Family, together: int) -> Ranking:
     found = [(cell, cell.estimate) for cell in family.cells if cell.estimate is not None]
     found.sort(key=lambda one: -one[1].value if family.higher else one[1].value)
     known, path = [cell for cell, _ in found], family.factor.path
-    ahead = _pair(family, known[1], known[0])
+    arms = _arms(family, known[1], known[0])
+    ahead = compare(arms, family.experiment.matters_share)
     ruled = _at_once(family, known) or _each_pair(family, known)
     adjusted = min(1.0, together * ruled[1][0])
     return Ranking(
@@ -96,18 +97,26 @@ def _ranked(family: Family, together: int) -> Ranking:
             Rank(level=cell.levels[path], estimate=estimate, may_be_best=min(row) * together > LEVEL)
             for (cell, estimate), row in zip(found, ruled, strict=True)
         ),
-        ahead=replace(
-            ahead,
-            conclusion=demoted(ahead.conclusion, adjusted),
-            adjusted_p_value=max(adjusted, ahead.p_value or 0.0),
-            adjusted_by=Adjustment.HSU,
-            tested=together * len(known) * (len(known) - 1) // 2,
-            secondary=not family.experiment.decides_by(family.measure.name),
+        ahead=with_effects(
+            replace(
+                ahead,
+                conclusion=demoted(ahead.conclusion, adjusted),
+                adjusted_p_value=max(adjusted, ahead.p_value or 0.0),
+                adjusted_by=Adjustment.HSU,
+                tested=together * len(known) * (len(known) - 1) // 2,
+                secondary=not family.experiment.decides_by(family.measure.name),
+            ),
+            [one for one in contrast(arms).contrasts if one.n],
         ),
     )
 
 
 def _pair(family: Family, baseline: Cell, candidate: Cell) -> Comparison:
+    return compare(_arms(family, baseline, candidate), family.experiment.matters_share)
+
+
+def _arms(family: Family, baseline: Cell, candidate: Cell) -> ArmPair:
+    """Two cells with the runs that count for both."""
     arms = ArmPair(
         factor=family.factor,
         baseline=baseline,
@@ -116,8 +125,7 @@ def _pair(family: Family, baseline: Cell, candidate: Cell) -> Comparison:
         summary=summary_of(family.measure),
         pairs=Pairs.ALL,
     )
-    by_hand = family.factor.change is Change.MANUAL
-    return compare(arms if by_hand else on_clean_pairs(arms), family.experiment.matters_share)
+    return arms if family.factor.change is Change.MANUAL else on_clean_pairs(arms)
 
 
 def _each_pair(family: Family, known: Sequence[Cell]) -> Above:

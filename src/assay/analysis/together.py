@@ -149,6 +149,7 @@ def with_effects(comparison: Comparison, contrasts: Sequence[Contrast]) -> Compa
         detectable_share=math.expm1(among),
         provable_share=math.expm1(max(among, math.log1p(comparison.matters_share) + alone)),
         needed=needed(comparison, widest, strictest) if comparison.conclusion is Conclusion.UNDECIDED else None,
+        needed_as_seen=needed_as_seen(comparison, widest, strictest),
     )
 
 
@@ -158,6 +159,13 @@ def needed(comparison: Comparison, widest: Contrast, strictest: float) -> int | 
     if not differs(comparison):
         return blocks_to_detect(widest, margin, strictest)
     return blocks_to_detect(widest, abs(abs(widest.difference) - margin), LEVEL)
+
+
+def needed_as_seen(comparison: Comparison, widest: Contrast, strictest: float) -> int | None:
+    """Blocks in all until a difference is shown that is as large as the one seen; else None."""
+    seen = abs(widest.difference)
+    is_open = comparison.conclusion is Conclusion.UNDECIDED and not differs(comparison)
+    return blocks_to_detect(widest, seen, strictest) if is_open and seen > math.log1p(comparison.matters_share) else None
 
 
 def blocks_to_detect(contrast: Contrast, wanted: float, level: float) -> int | None:

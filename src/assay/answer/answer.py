@@ -271,16 +271,7 @@ def _is_worse(few: Estimate, many: Estimate, times: float, better: Better) -> bo
     return apart and low.value > 0 and high.value > times * low.value
 
 
-@dataclass(frozen=True, kw_only=True)
-class Beside:
-    """What a measure beside the opening comes to at each level of the compared factor."""
-
-    measure: Measure
-    cells: tuple[Cell, ...]
-    state: VerdictState
-
-
-def beside(results: Results, found: Sequence[Lead]) -> Iterator[Beside]:
+def beside(results: Results, found: Sequence[Lead]) -> Iterator[Lead]:
     """The next measures of the file, where the opening compares levels and nothing else varies."""
     if not found or found[-1].kind is not LeadKind.COMPARED:
         return
@@ -290,7 +281,7 @@ def beside(results: Results, found: Sequence[Lead]) -> Iterator[Beside]:
         cells = tuple(cell for cell in results.cells if cell.measure == measure.name and cell.estimate)
         levels = {cell.levels.get(results.experiment.compare or "") for cell in cells}
         if 1 < len(cells) == len(levels):
-            yield Beside(measure=measure, cells=cells, state=worst(own_state(results, cell) for cell in cells))
+            yield _answered(results, measure, cells)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,7 +329,8 @@ class Answer:
     remarks: tuple[Remarked, ...]
     """What the experiment and the comparisons are besides, each once."""
     costs: tuple[Cost, ...] = ()
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[Lead, ...] = ()
+    """The next measures of the file."""
     times: tuple[TimeSpent, ...] = ()
     """What had the time of the phases of the opening, at each combination of levels."""
     layers: tuple[LayeredRate, ...] = ()
@@ -362,11 +354,12 @@ def answer(results: Results) -> Answer:
     """Make the answer from the results."""
     first = essence(results)
     found = uncounted(results) if first else leads(results)
+    following = () if first or results.sensitivity else tuple(beside(results, found))
     return Answer(
         experiment=results.experiment,
         essence=first,
         leads=found,
-        others=() if results.sensitivity else others(results, found),
+        others=() if results.sensitivity else others(results, (*found, *following)),
         decisions=() if first or not found or results.sensitivity else tuple(decisions(results, found[-1].measure)),
         headlines=headlines(results),
         requirements=requirements(results),
@@ -379,7 +372,7 @@ def answer(results: Results) -> Answer:
         storages=storages(results),
         remarks=remarks(results),
         costs=() if first else tuple(costs(results, found)),
-        beside=() if first or results.sensitivity else tuple(beside(results, found)),
+        beside=following,
         times=tuple(one for one in results.times if opened(first, found) & set(one.measures)),
         layers=tuple(layered(results)),
         survivors=tuple(one for one in results.cells if one.measure in opened(first, found) and is_left(one)),

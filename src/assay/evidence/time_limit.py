@@ -1,13 +1,12 @@
 """What the limit of a phase was, by what its threads, connections, devices and control groups did. Pure, and without words.
 
-A limit is what had most of the time. Where the load waits for its server, by a connection or by files that no device here serves
-(a network file system, FUSE), it is what the server did; where both wait, it is what their connections waited for. Nothing is
-guessed from a name or an argument: where no evidence tells, there is no limit.
+A limit is what had most of the time. Where the load waits for its server, it is what the server did; where both wait, it is what
+their connections waited for. Nothing is guessed from a name or an argument: where no evidence tells, there is no limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from assay.evidence import device_idle, fuse, ladder, served, time_ladder
@@ -93,14 +92,18 @@ def _named(load: TimeLadder, server: TimeLadder | None, phase: Phase, seen: Obse
     own, theirs = _own(load, phase, seen), _own(server, phase, seen, load) if server is not None else None
     if own is not None and theirs is not None and load.share(READY) > MOST / 2 and theirs.cause in (Cause.CPU, Cause.NO_CPU):
         return theirs  # it has the CPUs for which the load waits
-    if own is not None and own.cause is Cause.FILES and theirs is not None and theirs.cause is not Cause.FILES:
-        return theirs  # files that no device here serves are that server's
-    if own is not None or load.share(*PEER) <= MOST:
-        return own or _between_threads(load)
+    of_mount = own is not None and own.cause is Cause.FILES
+    if own is not None and not of_mount:
+        return own
+    if not of_mount and load.share(*PEER) <= MOST:
+        return _between_threads(load)
     if theirs is not None and theirs.cause in UNCHANGED:
         return theirs
-    held = (_with_rate(one, phase, seen) for group in (load, server) if group is not None and (one := _held(group)) is not None)
-    return _pool(load) or next(held, None) or theirs or _of_wait(load, server)
+    if of_mount:  # what its server does, or the path to it
+        served_there = theirs if theirs is not None and theirs.cause is not Cause.FILES else own
+        return _full(load, FILES, phase, seen) or served_there
+    full = _pool(load) or _full(load, PEER, phase, seen)
+    return full or _held(load) or (_held(server) if server else None) or theirs or _of_wait(load, server)
 
 
 def _own(found: TimeLadder, phase: Phase, seen: Observations, asked: TimeLadder | None = None) -> TimeLimit | None:
@@ -180,7 +183,7 @@ def _of_files(found: TimeLadder, phase: Phase, seen: Observations, *, at_server:
     throttle = next(_throttles(phase, seen, share * found.of), None)
     if throttle is not None:
         return TimeLimit(cause=Cause.THROTTLE, share=share, error=error, process=process, at_server=at_server, name=throttle)
-    name, busy, in_flight = max(_devices(phase, seen), key=lambda one: one[1], default=("", 0.0, 0.0))
+    name, busy, in_flight = max(devices(phase, seen), key=lambda one: one[1], default=("", 0.0, 0.0))
     cause = Cause.DEVICE if in_flight >= SEVERAL else Cause.ONE_REQUEST
     if busy < IDLE_DEVICE * share * found.of:
         cause = Cause.FILES
@@ -209,7 +212,7 @@ def _throttles(phase: Phase, seen: Observations, share: float) -> Iterator[str]:
                 yield one.subject.partition(":")[2]
 
 
-def _devices(phase: Phase, seen: Observations) -> Iterator[tuple[str, float, float]]:
+def devices(phase: Phase, seen: Observations) -> Iterator[tuple[str, float, float]]:
     """Yield the devices that file systems are on, with the share of the time in which each had a request, and how many it had."""
     steps = (ladder.highest_device(phase, seen, way) for way in (Direction.READ, Direction.WRITE))
     span_ns = max(1, phase.end_ns - phase.start_ns)
@@ -248,6 +251,22 @@ def _pool(load: TimeLadder) -> TimeLimit | None:
     )
 
 
+def _full(load: TimeLadder, states: Sequence[str], phase: Phase, seen: Observations) -> TimeLimit | None:
+    """The fullest part of the way to the server, where its rate is known and was used up while the load waited."""
+    link, share = served.fullest_link(phase, seen, None), load.share(*states)
+    if link is None or link.share < USED * share * load.of:
+        return None
+    return TimeLimit(
+        cause=Cause.PATH_RATE,
+        share=share,
+        error=load.error(*states),
+        process=load.process(*states),
+        name=link.name,
+        among=link.share,
+        rate=link.rate,
+    )
+
+
 def _held(found: TimeLadder) -> TimeLimit | None:
     """What the connections of a group were held up by, where the group waits for the other end."""
     seen, share = found.connections, found.share(*PEER)
@@ -274,14 +293,6 @@ def _held(found: TimeLadder) -> TimeLimit | None:
     if seen.on_the_way > MOST and FAR <= rtt <= NEAR * least:
         return limit(Cause.PATH_DELAY, seen.on_the_way, rtt)
     return None
-
-
-def _with_rate(found: TimeLimit, phase: Phase, seen: Observations) -> TimeLimit:
-    """A path whose rate is the limit, with its name and that rate, where both are known and it was used."""
-    if found.cause is not Cause.PATH_RATE:
-        return found
-    link = served.fullest_link(phase, seen, None)
-    return found if link is None or link.share < USED else replace(found, name=link.name, count=link.rate / link.share)
 
 
 def _of_wait(load: TimeLadder, server: TimeLadder | None) -> TimeLimit:

@@ -224,6 +224,8 @@ class Comparison:
     """Smallest true difference that could be proved to matter."""
     needed: int | None = None
     """Blocks in all after which a difference that matters is shown (80 % power), by this spread; None of what is decided."""
+    needed_as_seen: int | None = None
+    """The same for a difference as large as the one seen, where that would matter and is not shown."""
     of_every_pair: bool = False
     """Whether every two levels are held against each other, so that the baseline may be any earlier level."""
     interleaved: bool = True

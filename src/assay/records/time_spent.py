@@ -78,11 +78,13 @@ class TimeLimit:
     name: str = ""
     """Of a device, path, mount in user space or control group; of a lock the state of most threads that did not wait for it."""
     count: float | None = None
-    """Of threads that wait, or of requests in flight; bytes/s of a path, calls/s of a server in user space."""
+    """Of threads that wait, or of requests in flight; calls/s of a server in user space."""
     among: float | None = None
     """Of how many, or how many work meanwhile."""
     ns: float | None = None
     """A round trip; the least one of a path."""
+    rate: float | None = None
+    """Bytes a second over a path whose rate was the limit."""
     rest: TimeLimit | None = None
     """What had most of the time in which there was a CPU, where there was none for most of it."""
 

@@ -1,66 +1,62 @@
-"""Finds loads that waited for most of their time while neither a CPU nor a device was busy with them.
+"""Finds loads without a visible limit: by looks at their threads neither a CPU, a device nor another end had their time.
 
-The rule reads where the time of the load's threads went, and of its server's: looks at random moments, or the kernel's counts.
-The limit is the part that had most of the time. It is a note if that is a wait that nothing explains: no CPU, device, quota,
-throttle rule, path or other end. Such waits are a sleep, a lock, threads that take turns, files without a busy device, another
-program, or a signal.
-Then the figure is one of this wait. If the load waits for its server, its limit is what the server did.
-A time of which nothing had most has no single limit, and passes.
-If a limit is declared, L04 applies instead. Paced loads are n/a: they are idle by design.
-A busy device may do more at a greater depth, so a busy device is no proof of a limit. An idle one was not the limit.
+The one account of the time says what the limit was (`evidence.time_limit`), for engine and external tools, on all hosts.
+A wait that neither CPU nor device explains is a note: sleep, a lock, another program, files without a busy device.
+If the load waits for its server, the server's own wait counts.
+If a limit is known (declared, or a throttle rule), L04 and L06 apply instead. Paced loads are n/a.
+A busy device may do more at a greater depth, so busy devices prove no limit. Idle devices prove that they were not the limit.
 """
 
 from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import device_idle, time_ladder, time_limit
+from assay.evidence import time_ladder, time_limit
 from assay.records import Cause, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, knob
 
+OBSERVER = "thread_states"
 UNEXPLAINED = {
-    Cause.SLEEP: "it slept",
-    Cause.FILES: "it waited for files, and no device here was busy with them",
-    Cause.LOCK: "its threads waited for a lock",
-    Cause.TURNS: "its threads took turns",
-    Cause.PIPE: "it waited for another program",
-    Cause.TERMINAL: "it waited for the terminal",
-    Cause.STOPPED: "it was stopped",
-    Cause.NOTHING: "it waited for what did not come",
+    Cause.SLEEP: "slept",
+    Cause.FILES: "waited for files, and no device here was busy with them",
+    Cause.LOCK: "had threads that waited for a lock",
+    Cause.TURNS: "had threads that took turns",
+    Cause.PIPE: "waited for another program",
+    Cause.TERMINAL: "waited for the terminal",
+    Cause.STOPPED: "was stopped",
+    Cause.NOTHING: "waited for what did not come",
 }
-"""What a load did for most of its time that neither CPU nor device explains."""
+"""What was done for most of the time that neither CPU nor device explains."""
 
 
 def applies(case: TrialCase) -> str | None:
-    """Closed loads without a declared limit that are long enough for looks at their threads."""
-    if case.phase.end_ns - case.phase.start_ns < time_ladder.SHORTEST_NS:
-        return "too short for looks at the threads"
+    """Closed loads without a known limit; of external tools those with looks at their threads."""
+    if case.phase.values and time_ladder.of_phase(case.phase, case.observations) is None:
+        return "too few looks at the threads of the tool"
     if any(client.load is not None for client in case.phase.clients) or knob(case, "think"):
         return "a paced load: idle by design"
-    return "a known limit (L04)" if any(place.limits for place in case.run.places) else None
+    declared = any(place.limits for place in case.run.places)
+    throttled = any(any(case.observations.over_time(case.phase.name, "cgroup", metric)) for metric in time_limit.LIMITS)
+    return "a known limit (L04, L06)" if declared or throttled else None
 
 
 def check(case: TrialCase) -> Finding:
-    """What had most of the time of the load."""
+    """What had most of the time, and whether a CPU, a device or another end explains it."""
     if time_ladder.of_phase(case.phase, case.observations) is None:
-        looked = any(case.observations.over_time(case.phase.name, time_ladder.LAYER, time_ladder.LOOKS))
-        few = "too few looks at its threads" if looked else "its threads were not observed"
-        why = time_ladder.why_unknown(case.phase, case.observations) or few
-        return found(RULE, case, State.UNVERIFIED, f"The time of the load is not accounted for: {why}.")
+        statement = "Limit unknown: phase too short, or too few looks at the threads of the load."
+        return found(RULE, case, State.UNVERIFIED, statement)
     most = time_limit.of_phase(case.phase, case.observations)
-    if most is None:
-        return found(RULE, case, State.PASS, "No wait had most of the time of the load.")
-    side, share = "server" if most.at_server else "load", measures.percent(most.share)
-    observed = {"share": most.share, "error": most.error, "cause": most.cause.value}
-    if most.at_server or not most.is_certain or most.cause not in UNEXPLAINED:
-        words = most.cause.value.replace("-", " ")
-        statement = f"The {side}'s threads tell the limit: {words} ({share})."
-        return found(RULE, case, State.PASS, statement, observed=observed)
-    if most.cause is Cause.FILES and not any(case.observations.over_time(case.phase.name, "block", device_idle.BUSY)):
-        statement = f"The load waited for files ({share}), and no device was observed."
-        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
-    statement = f"No CPU and no device was the limit: {UNEXPLAINED[most.cause]} ({share})."
-    return found(RULE, case, State.FAIL, statement, observed=observed, evidence=("thread_states",))
+    if most is not None and most.cause is Cause.FILES and not any(time_limit.devices(case.phase, case.observations)):
+        statement = "Limit unknown: the load waited for files, and nobody saw the devices that they are on."
+        return found(RULE, case, State.UNVERIFIED, statement)
+    share = 0.0 if most is None else most.share
+    if most is None or not most.is_certain or most.cause not in UNEXPLAINED:
+        statement = "CPUs, devices or another end explain the time of the load, or nothing had most of it."
+        return found(RULE, case, State.PASS, statement, observed={"share": share})
+    own = most.process.startswith(time_ladder.OWN_PROGRAM)
+    who = ("the other end" if own else f"the server ({most.process})") if most.at_server else "the load" if own else most.process
+    statement = f"No CPU and no device was the limit: {who} {UNEXPLAINED[most.cause]} ({measures.percent(share)})."
+    return found(RULE, case, State.FAIL, statement, observed={"share": share}, evidence=(OBSERVER,))
 
 
 RULE = Rule(

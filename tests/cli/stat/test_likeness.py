@@ -36,4 +36,4 @@ def test_a_comparison_of_unlike_commands_is_refused_with_the_reason(bench, first
     if unlike:
         assert unlike in found["unlike"]
         assert (found["low"], found["conclusion"]) == (None, "undecided")
-        assert "no comparison with the first command" in done.stderr
+        assert "no comparison with " in done.stderr

@@ -235,12 +235,21 @@ def typical(one: Comparison) -> str:
 
 
 def needed(one: Comparison) -> str:
-    """`; about 14 runs each (9 more) would show 5 %`: how many decide, by the spread so far; empty where nobody knows."""
-    if one.ratio is None or one.needed is None or one.needed <= one.ratio.n:
+    """`; about 14 runs each (9 more) would show 5 %`: how many decide, by the spread so far; empty where nobody knows.
+
+    Of a larger difference that was seen and is not shown, first how many would show it: `..., about 120 one of 5 %`.
+    """
+    if one.ratio is None:
         return ""
-    what = "preparations" if one.ratio.method is Method.PAIRED_PREPARATIONS else "runs"
-    shown = "whether it matters" if differs(one) else percent(one.matters_share)
-    return f"; about {one.needed:,} {what} each ({one.needed - one.ratio.n:,} more) would show {shown}"
+    done, kind = one.ratio.n, "preparations" if one.ratio.method is Method.PAIRED_PREPARATIONS else "runs"
+    first, least = one.needed_as_seen, one.needed
+    if first is None or first <= done or first == least:
+        if least is None or least <= done:
+            return ""
+        shown = "whether it matters" if differs(one) else percent(one.matters_share)
+        return f"; about {least:,} {kind} each ({least - done:,} more) would show {shown}"
+    more = "" if least is None else f", about {least:,} one of {percent(one.matters_share)}"
+    return f"; about {first:,} {kind} each ({first - done:,} more) would show a difference as seen{more}"
 
 
 def no_interval(ratio: Estimate) -> str:

@@ -86,7 +86,7 @@ def flush(verdict: Verdict) -> str:
     """How the data got there: the flush in the clock, or what was charged and the figure without it."""
     one = verdict.label
     if one.flushed:
-        return ", flushed inside the clock"
+        return ", flush time included"
     if one.undrained is None or (one.drain_ns is None and not one.flush_ns):
         return ""
     return f", {charged((one.flushes, one.flush_ns), one.drain_ns)} ({measures.with_unit(one.undrained, verdict.unit)} without)"
@@ -185,7 +185,7 @@ def without_figures(verdict: Verdict) -> str:
     """The head of a label without the drain of this run."""
     one = verdict.label
     plain = one.nature not in (Nature.NO_FIGURE, Nature.COMPARISON, Nature.OTHER)
-    return (in_general(one) + (", flushed inside the clock" if one.flushed else "")) if plain else head(verdict)
+    return (in_general(one) + (", flush time included" if one.flushed else "")) if plain else head(verdict)
 
 
 def instead(verdicts: Sequence[Verdict]) -> str:

@@ -12,6 +12,7 @@ from assay.answer.wording import comparison
 from assay.measures import digits
 from assay.measures.text import level, levels
 from assay.records import Conclusion, Estimate, Experiment, Ranking, Value
+from assay.rulekit.contrasts import lost_by_adjustment
 
 MOST_VALUES = 8
 """So many values are listed; of more the first ones and the last."""
@@ -42,8 +43,8 @@ def values(experiment: Experiment, factor: str, found: Sequence[Valued]) -> str:
         return ""
     is_plain = all(NAME.fullmatch(name) for name in names)
     shown = [f"{name}{' ' if is_plain else ': '}{show(one.value, one.unit)}" for name, (_, one) in zip(names, found, strict=True)]
-    if is_count(found):
-        shown = [text for _, text in sorted(zip(found, shown, strict=True), key=lambda one: _number(one[0]))]
+    if is_count([at for at, _ in found]):
+        shown = [text for _, text in sorted(zip(found, shown, strict=True), key=lambda one: number(one[0][0]))]
         shown[0] = f"{factor.rpartition('.')[2]} {shown[0]}"
     if len(shown) > MOST_VALUES:
         shown = [*shown[:FIRST], f"{len(shown) - FIRST - 1} more", f"to {shown[-1]}"]
@@ -56,9 +57,9 @@ def values(experiment: Experiment, factor: str, found: Sequence[Valued]) -> str:
     return ("; " if any("," in name for name in names) else ", ").join(shown) + each
 
 
-def is_count(found: Sequence[Valued]) -> bool:
+def is_count(found: Sequence[Value]) -> bool:
     """Whether all levels are numbers."""
-    return all(isinstance(at, int | float) and not isinstance(at, bool) for at, _ in found)
+    return all(isinstance(at, int | float) and not isinstance(at, bool) for at in found)
 
 
 def winner(experiment: Experiment, one: Ranking) -> str:
@@ -67,18 +68,20 @@ def winner(experiment: Experiment, one: Ranking) -> str:
     best = comparison.superlative(measure_of(experiment, one.measure).figure)
     ahead, inside = one.ahead, comparison.interval(one.ahead)
     interval = f" ({inside})" if inside else ""
+    if lost_by_adjustment(ahead):  # the interval of the pair alone would say what is not shown among all
+        interval = f" (not shown among {len(one.ranks)}, p = {ahead.adjusted_p_value:.2g} by {ahead.adjusted_by.value})"
     if ahead.ratio is None:
         return ""
     if len(one.leaders) != 1:
         names = leading(experiment, one)
-        who = f"{names} lead, undecided between them" if names else f"which is {best} is undecided"
+        who = f"{names} lead, and which of them is {best} is undecided" if names else f"which is {best} is undecided"
         if one.enough is not None and len(one.leaders) > 2:
             return who
         if ahead.conclusion is Conclusion.EQUIVALENT and len(one.leaders) == 2:
             return f"{names} lead and are equivalent{interval}"
         if ahead.conclusion is Conclusion.EQUIVALENT:
             return f"{who}; {first} and {second} are equivalent{interval}"
-        return f"{who}: {first} against {second} {digits(ahead.ratio)[0]} times{interval}"
+        return f"{who}: {first} against {second} {digits(ahead.ratio)[0]} times{interval}{comparison.needed(ahead)}"
     if ahead.conclusion is Conclusion.MATTERS:
         return f"{first} is {best}, {comparison.size(experiment, ahead)}{interval}"
     doubt = {
@@ -94,14 +97,15 @@ def leading(experiment: Experiment, one: Ranking) -> str:
     found = [(rank.level, rank.estimate) for rank in one.ranks if rank.level in one.leaders]
     if not found:
         return ""
-    if not is_count(found):
+    if not is_count([at for at, _ in found]):
         return marks.listed([level(experiment, one.factor, at) for at, _ in found])
-    numbers = [level(experiment, one.factor, at) for at, _ in sorted(found, key=_number)]
+    numbers = [level(experiment, one.factor, at) for at, _ in sorted(found, key=lambda one: number(one[0]))]
     return f"{one.factor.rpartition('.')[2]} = {marks.listed(numbers)}"
 
 
-def _number(one: Valued) -> float:
-    return float(one[0]) if isinstance(one[0], int | float) else 0.0
+def number(at: Value) -> float:
+    """A level that is a number, to sort by."""
+    return float(at) if isinstance(at, int | float) else 0.0
 
 
 def knee(experiment: Experiment, one: Ranking) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from assay import measures
 from assay.analysis.cells import measure_of
 from assay.answer import marks
-from assay.answer.answer import Answer, Beside, Cost, Lead, LeadKind
+from assay.answer.answer import Answer, Cost, Lead, LeadKind
 from assay.answer.decisions import Decision
 from assay.answer.doubts import Reason, Required
 from assay.answer.headlines import Line
@@ -23,6 +23,7 @@ from assay.records import (
     Experiment,
     Measure,
     Ranking,
+    RequirementResult,
     RequirementState,
     Tier,
     TimeSpent,
@@ -58,7 +59,7 @@ def following(answer: Answer) -> tuple[str, ...]:
         *(ranking.sentence(experiment, each) for one in answer.leads for each in ordered(one)),
         *(required(experiment, one) for one in answer.requirements),
         *(cost(experiment, one) for one in answer.costs),
-        *filter(None, (values_of(experiment, one) for one in answer.beside)),
+        *(in_short(experiment, one) for one in answer.beside),
         *(decision(experiment, one) for one in answer.decisions),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in efficiencies(experiment, one)),
         *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in reasons(experiment, one)),
@@ -74,17 +75,20 @@ def ordered(one: Lead) -> tuple[Ranking, ...]:
 
 
 def cost(experiment: Experiment, one: Cost) -> str:
-    """`more costs: w read, latency, 99th percentile: 1.80 ms at depth = 16, 5.00 ms at depth = 64 [SOUND]`."""
+    """`price of more: w read, latency, 99th percentile: from 1.80 ms at depth = 16 to 5.00 ms at depth = 64 [SOUND]`."""
     places = zip(one.levels, one.estimates, strict=True)
     found = (f"{show(each.value, each.unit)} at {comparison.level_of(experiment, one.factor, level)}" for level, each in places)
-    return f"more costs: {named(one.measure)}: {', '.join(found)} [{one.state.value}]"
+    return f"price of more: {named(one.measure)}: from {' to '.join(found)} [{one.state.value}]"
 
 
-def values_of(experiment: Experiment, one: Beside) -> str:
-    """`files get, throughput: nfs 82 MB/s, smb 62 MB/s (5 runs each) [SOUND]`; empty where the comparison names the levels."""
+def in_short(experiment: Experiment, one: Lead) -> str:
+    """`files get, throughput: nfs 82 MB/s, smb 62 MB/s (5 runs each); smb is slower, 0.76 times ... [SOUND]`."""
+    if one.kind is not LeadKind.COMPARED:
+        return f"{sentence(experiment, one)} [{one.state.value}]"
     path = experiment.compare or ""
     found = ranking.values(experiment, path, [(cell.levels.get(path), cell.estimate) for cell in one.cells if cell.estimate])
-    return found and f"{named(one.measure)}: {found} [{one.state.value}]"
+    decided = ranking.winner(experiment, one.rankings[0]) if one.rankings else clause(experiment, one.lines[0])
+    return f"{named(one.measure)}: {'; '.join(filter(None, (found, decided)))} [{one.state.value}]"
 
 
 def reasons(experiment: Experiment, lead: Lead) -> Iterator[str]:
@@ -179,13 +183,14 @@ def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
 
 
 def ahead_of_all(experiment: Experiment, one: Lead) -> str:
-    """`xfs is fastest`, `xfs and btrfs lead, undecided between them`; empty where no level is ahead."""
+    """`xfs is fastest`, `xfs and btrfs lead, and which of them is fastest is undecided`; empty where no level is ahead."""
     names = [comparison.level_of(experiment, experiment.compare or "", level) for level in one.leaders]
     if not names:
         return ""
+    best = comparison.superlative(one.measure.figure)
     if len(names) > 1:
-        return f"{marks.listed(names)} lead, undecided between them"
-    return f"{names[0]} is {comparison.superlative(one.measure.figure)}"
+        return f"{marks.listed(names)} lead, and which of them is {best} is undecided"
+    return f"{names[0]} is {best}"
 
 
 def clause(experiment: Experiment, one: Line, instead: str = "") -> str:
@@ -251,17 +256,35 @@ def _truths(found: Sequence[Estimate]) -> str:
 
 
 def required(experiment: Experiment, one: Required) -> str:
-    """`required of files create, operations per second, not worse than 5 %: not met at clients = 1; met at clients = 4`."""
+    """`required of files create, latency, mean, <= 10 ms: met at clients = 1 (4.10 ms); not met at clients = 4 (15 ms)`.
+
+    Along a number in its order, else what is not met first.
+    """
     alone = len({row.state for row in one.rows}) == 1
+    levels = [level for row in one.rows for level in row.levels.values()]
+    rows_in_order = list(one.rows)
+    order = sorted(RequirementState, reverse=True, key=list(RequirementState).index)
+    if len(levels) == len(one.rows) and ranking.is_count(levels):
+        rows_in_order.sort(key=lambda row: [ranking.number(level) for level in row.levels.values()])
+        order = list(dict.fromkeys(row.state for row in rows_in_order))
     states = []
-    for state in reversed(RequirementState):
-        rows = [row for row in one.rows if row.state is state]
+    for state in order:
+        rows = [row for row in rows_in_order if row.state is state]
         places = conditions(experiment, [row.levels for row in rows]) if rows and not alone else ""
-        states += [f"{state.value} {places}".rstrip()] if rows else []
+        states += [" ".join(filter(None, (state.value, places, measured(rows))))] if rows else []
     title = named(one.measure) if one.measure else one.name
     is_open = alone and one.rows[0].state is RequirementState.UNDECIDED  # what is sound then are the figures, no answer
     trust = f"; its figures are {one.state.value}" if is_open else f" [{one.state.value}]"
     return f"required of {title}, {one.text}: {'; '.join(states)}{trust}"
+
+
+def measured(rows: Sequence[RequirementResult]) -> str:
+    """`(4.10 ms, 7.90 ms)`: what was measured in few rows, in their order; of a bound on a comparison the ratio."""
+    found = [one.estimate for one in rows if one.estimate is not None]
+    if len(found) < len(rows) or len(found) > MOST_RANKED:
+        return ""
+    texts = [f"{measures.digits(one)[0]} times" if one.unit == "ratio" else show(one.value, one.unit) for one in found]
+    return f"({', '.join(texts)})"
 
 
 def decision(experiment: Experiment, one: Decision) -> str:

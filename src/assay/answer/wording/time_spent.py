@@ -92,7 +92,7 @@ LIMITS = {
     Cause.LATE_ACKNOWLEDGEMENT: "acknowledgements: small writes of {who} wait for them (round trip {ns}; Nagle and delayed ACK)",
     Cause.WINDOW: "the receive window of the other end, which was full (round trip {ns})",
     Cause.READER: "the other end, which does not read what {who} sends",
-    Cause.PATH_RATE: "the rate of the path{rate}: data of {who} wait in a queue (round trip {ns})",
+    Cause.PATH_RATE: "the rate of {path}",
     Cause.CONGESTION: "the path: congestion control lets no more be on the way (round trip {ns})",
     Cause.PATH_DELAY: "the delay of the path (round trip {ns}): {who} waits for each answer",
     Cause.PEER: "the other end of the connections of {who}{path}",
@@ -104,6 +104,8 @@ LIMITS = {
     Cause.NOTHING: "nothing: {who} waits for what does not come",
 }
 """What the limit is, in words."""
+ALL_OF_IT = 1 + 1e-6
+"""A part is all of a difference up to so many times of it: both are sums of floats."""
 NEAR_NS = 1_000_000
 """A path with a shorter round trip is not what is waited for."""
 
@@ -147,9 +149,8 @@ def limit(found: TimeLimit) -> str:
         among_count=f"{found.among:.2g}" if found.among is not None else "",
         working=f"another one {known}" if known and (found.among or 0) < MANY else doing,
         ns=measures.with_unit(found.ns or 0.0, Unit.NANOSECONDS),
-        path=_path(found.ns),
-        rate=f" ({found.name}, {measures.with_unit(found.count, Unit.BYTES_PER_S)})" if found.count is not None else "",
         behind=_behind(found) if found.name else "",
+        path=_rate(found, who) if found.cause is Cause.PATH_RATE else _path(found.ns),
     )
     rest = f"; in the rest of the time {limit(found.rest)}" if found.rest is not None else ""
     return f"{'' if found.is_certain or not found.error else 'likely '}{words}{rest}"
@@ -183,6 +184,20 @@ def amount(part: TimePart) -> str:
     return f"{_percent(part.share)}{_within(part)}"
 
 
+def _behind(found: TimeLimit) -> str:
+    """The server in user space that was asked in that time."""
+    return f"; the FUSE server of {found.name} made {found.count or 0.0:.3g} read calls a second in that time"
+
+
+def _rate(found: TimeLimit, who: str) -> str:
+    """`the path wan (12.4 MB/s, 99 % of it)`, `the path: data of curl wait in a queue (round trip 41 ms)`."""
+    if found.rate is None:
+        round_trip = measures.with_unit(found.ns or 0.0, Unit.NANOSECONDS)
+        return f"the path: data of {who} wait in a queue (round trip {round_trip})"
+    used = measures.percent(min(1.0, found.among or 0.0))
+    return f"{found.name} ({measures.with_unit(found.rate, Unit.BYTES_PER_S)}, {used} of it)"
+
+
 def _path(least_ns: float | None) -> str:
     """Whether the path can be it, by the least round trip."""
     if least_ns is None:
@@ -191,13 +206,8 @@ def _path(least_ns: float | None) -> str:
     return f" (not the path: round trip {words})" if least_ns < NEAR_NS else f", or the path to it (round trip {words})"
 
 
-def _behind(found: TimeLimit) -> str:
-    """The server in user space that was asked meanwhile."""
-    return f"; the FUSE server of {found.name} made {found.count or 0.0:.3g} read calls a second in that time"
-
-
 def difference(candidate: str, one: TimeDifference | None) -> str | None:
-    """`why: xfs spends 3.1 s less in flushes (95 % interval 2.8 s to 3.4 s), of 3.3 s in all`; None where nothing is known."""
+    """`why: of the 3.3 s that each write of xfs takes less, 3.1 s are spent in flushes (95 % interval ...)`; None: unknown."""
     if one is None:
         return None
     more = one.difference_ns > 0
@@ -205,8 +215,12 @@ def difference(candidate: str, one: TimeDifference | None) -> str | None:
     span = " to ".join(measures.with_unit(ns, Unit.NANOSECONDS) for ns in sorted(edges))
     what = SPENT.get(one.state, one.state.replace("_", " "))
     whole = measures.with_unit(abs(one.whole_ns), Unit.NANOSECONDS)
-    words = f"{measures.with_unit(amount, Unit.NANOSECONDS)} {'more' if more else 'less'} {what}"
-    return f"why: each {one.each} of {candidate} spends {words} (95 % interval {span}); all its time differs by {whole}"
+    known, side = measures.with_unit(amount, Unit.NANOSECONDS), "more" if more else "less"
+    if more == (one.whole_ns > 0) and amount <= ALL_OF_IT * abs(one.whole_ns):
+        whose = f"of the {whole} that each {one.each} of {candidate} takes {side}"
+        return f"why: {whose}, {known} are spent {what} (95 % interval {span})"
+    whose = f"each {one.each} of {candidate} spends {known} {side} {what}"
+    return f"why: {whose} (95 % interval {span}); all its time differs by {whole}"
 
 
 def named(process: str) -> str:

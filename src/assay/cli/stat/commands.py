@@ -5,7 +5,8 @@ The first one is the baseline of all comparisons. What prepares each run, how of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay.cli.stat.words import StatWords
@@ -17,6 +18,8 @@ COMPARED_TIMES = 5
 """How often each of several commands runs where `--repeat` does not tell."""
 SPECIAL = frozenset("|&;<>()$`*?~\n")
 """Characters for which a command in one word is given to a shell."""
+LONGEST = 40
+"""Characters of the name of a command among several."""
 RANGE = ".."
 MOST_DIGITS = 18
 
@@ -59,6 +62,19 @@ def commands(typed: StatWords) -> tuple[Command, ...]:
         )
         for value in scan.values
     )
+
+
+def short_names(commands: Sequence[Command]) -> list[str]:
+    """The program of each command where all are others; else its words without those at the end that all have: `gzip -1`."""
+    programs = [Path(command.argv[0]).name for command in commands]
+    if len(set(programs)) == len(programs) and all(command.label.startswith(command.argv[0]) for command in commands):
+        return programs
+    words = [command.label.split(" ") for command in commands]
+    ends = zip(*(reversed(each[1:]) for each in words), strict=False)
+    common = sum(1 for _ in itertools.takewhile(lambda end: len(set(end)) == 1, ends))
+    if len({command.label for command in commands}) < 2:  # a command beside itself
+        common = 0
+    return [" ".join(each[: len(each) - common])[:LONGEST] for each in words]
 
 
 def prepared(typed: StatWords) -> str | None:

@@ -46,7 +46,7 @@ def within(execution: JudgedExecution) -> Iterator[str]:
     way = next((one.observed.get("interface") for one in stayed), None)
     unix = seen.fact(f"{served.PEERS_FACT}{phase.name}") == served.A_UNIX_SOCKET and is_of_network(execution.watched.argv)
     if way is not None or unix:
-        yield f"no network: client and server are this machine ({way or served.A_UNIX_SOCKET})"
+        yield f"both ends are on this machine ({way or served.A_UNIX_SOCKET}): no network card, cable or switch"
 
 
 def nothing(execution: JudgedExecution) -> str:

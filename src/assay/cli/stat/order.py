@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from assay import measures
-from assay.analysis.together import demoted
+from assay.analysis.together import blocks_to_detect, demoted
+from assay.answer import marks
 from assay.cli.stat.commands import Command
 from assay.cli.stat.ratios import Arm, figures_of, main_figure, unit_of, unlikeness, worst_of
 from assay.records import Conclusion, Experiment, VerdictState, worst
@@ -22,9 +22,6 @@ from assay.statistics.contrast import Contrast, four_way, interval, p_value, pai
 from assay.statistics.intervals import LEAST, geometric_mean
 from assay.statistics.significance import LEVEL
 from assay.units import Unit
-
-LONGEST = 40
-"""Characters of a command's words that are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +38,8 @@ class Order:
     ahead: Contrast
     """The logarithm of the best over the second."""
     conclusion: Conclusion
+    p_value: float
+    """That the best is ahead of the second, among all."""
 
     @property
     def state(self) -> VerdictState | None:
@@ -78,6 +77,7 @@ def order_of(arms: Sequence[Arm]) -> Order | None:
         may_be_best=may_be_best,
         ahead=ahead,
         conclusion=demoted(conclusion, p),
+        p_value=p,
     )
 
 
@@ -94,38 +94,44 @@ def beaten(values: Sequence[Sequence[float]], *, higher: bool) -> best.Above:
     return best.by_pairs(p_values)
 
 
-def sentence(order: Order) -> str:
-    """`lz4 230 ms, zstd 460 ms (elapsed, 5 runs each); lz4 is fastest, it takes 0.50 times as long as zstd (...)`."""
-    names = short_names([arm.command for arm in order.arms])
-    values = [f"{name}: {measures.with_unit(mean, order.unit)}" for name, mean in zip(names, order.means, strict=True)]
-    return f"{'; '.join(values)} ({order.measure}, {order.runs} runs each); {winner(order, names)}"
-
-
-def short_names(commands: Sequence[Command]) -> list[str]:
-    """The program of each command where all are others, else the words."""
-    programs = [Path(command.argv[0]).name for command in commands]
-    unlike = len(set(programs)) == len(programs) and all(command.label.startswith(command.argv[0]) for command in commands)
-    return programs if unlike else [command.label[:LONGEST] for command in commands]
+def sentence(order: Order, names: Mapping[Command, str]) -> str:
+    """`lz4: 230 ms; zstd: 460 ms (elapsed, 5 runs each); lz4 is faster, takes 0.50 times as long as zstd (...)`."""
+    called = [names[arm.command] for arm in order.arms]
+    values = [f"{name}: {measures.with_unit(mean, order.unit)}" for name, mean in zip(called, order.means, strict=True)]
+    return f"{'; '.join(values)} ({order.measure}, {order.runs} runs each); {winner(order, called)}"
 
 
 def winner(order: Order, names: Sequence[str]) -> str:
-    """Which is best and by how much, or what is not decided."""
-    times = f"{math.exp(order.ahead.difference):.3g} times"
+    """Which is best and by how much, or what is not shown and how many runs would show it."""
     if order.runs < LEAST:
         return f"undecided: {LEAST} runs at least"
-    low, high = (math.exp(end) for end in interval(order.ahead, 1 - LEVEL))
-    edges = f" (95 % CI {low:.3g} to {high:.3g})"
     first, second = names[:2]
-    leaders = [name for name, may in zip(names, order.may_be_best, strict=True) if may]
-    how = "takes {} as long as" if order.unit == Unit.NANOSECONDS else "{} the rate of"
-    ahead = f"{first} is fastest, {how.format(times)} {second}{edges}"
+    low, high = (math.exp(end) for end in interval(order.ahead, 1 - LEVEL))
+    times, edges = f"{math.exp(order.ahead.difference):.3g} times", f" (95 % CI {low:.3g} to {high:.3g})"
+    compared = f"{times} as long as {second}" if order.unit == Unit.NANOSECONDS else f"{times} the rate of {second}"
+    best = "fastest" if len(names) > 2 else "faster"
+    ahead = f"{first} is {best}, {compared}{edges}"
+    margin = measures.percent(Experiment.matters_share)
     if order.conclusion is Conclusion.EQUIVALENT:
-        return f"{first} and {second} are equivalent: {times}{edges}"
+        return f"{first} and {second} are equivalent within {margin}: {times}{edges}"
     if order.conclusion is Conclusion.MATTERS:
         return ahead
     if order.conclusion is Conclusion.IMMATERIAL:
-        return f"{ahead}, too little to matter"
-    if len(leaders) == 1:
-        return f"{ahead}; whether it matters is undecided"
-    which = f"which of {' and '.join(leaders)} is fastest" if len(leaders) < len(names) else "which is fastest"
-    return f"{which} is undecided: {first} against {second} {times}{edges}"
+        return f"{ahead}, too little to matter ({margin})"
+    seen, least = abs(order.ahead.difference), math.log1p(Experiment.matters_share)
+    among = LEVEL / math.comb(len(names), 2)
+    more = needed(order, max(seen, least), among, "a difference as seen" if seen > least else margin)
+    if not low <= 1 <= high and order.p_value > LEVEL:  # the interval of the pair alone would say what is not shown among all
+        return f"{first} leads, {compared}, not shown among {len(names)} (p = {order.p_value:.2g} by Hsu){more}"
+    if not low <= 1 <= high:
+        more = needed(order, abs(seen - least), LEVEL, "it")
+        return f"{ahead}; whether by more than {margin} is undecided{more}"
+    leaders = [name for name, may in zip(names, order.may_be_best, strict=True) if may]
+    lead = f"{marks.listed(leaders)} lead, and " if len(leaders) < len(names) else ""
+    return f"{lead}which is {best} is undecided: {first} {compared}{edges}{more}"
+
+
+def needed(order: Order, wanted: float, level: float, what: str) -> str:
+    """`; --repeat 14 would show 5 %`: the runs that show such a difference of logarithms; empty where nobody knows."""
+    runs = blocks_to_detect(order.ahead, wanted, level)
+    return f"; --repeat {runs} would show {what}" if runs is not None and runs > order.runs else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import measures
@@ -156,22 +156,32 @@ def digits_share(runs: Sequence[JudgedExecution], name: str) -> float:
     return max((described.digits_share(*one) for one in every), default=0.0)
 
 
-def ratio_line(ratio: CommandRatio) -> str:
-    """Return `dd bs=4k: write 1.31 times that of the first command (95 % CI ..., 5 pairs): different and matters ...`."""
+def ratio_line(ratio: CommandRatio, names: Mapping[Command, str], baseline: str) -> str:
+    """Return `dd bs=4k: 1.31 times the write rate of dd bs=8k (95 % CI ..., 5 pairs): faster by more than 5 %`."""
+    what, name = ratio.measure.removesuffix("_ns"), names[ratio.command]
     if ratio.unlike:
-        what = ratio.measure.removesuffix("_ns")
-        return shown.line(
-            "vs", f"{ratio.command.label[:40]}: {what} INVALID, no comparison with the first command: {ratio.unlike}"
-        )
+        return shown.line("vs", f"{name}: {what} INVALID, no comparison with {baseline}: {ratio.unlike}")
     share = "" if ratio.together == 1 else f" for all {ratio.together} ratios together"
     interval = "" if ratio.low is None else f"95 % CI {ratio.low:.3g} to {ratio.high:.3g}{share}, "
     state = "" if ratio.state in (None, VerdictState.SOUND) else f"; runs are {ratio.state}"
-    margin = measures.percent(Experiment.matters_share)
-    what = ratio.measure.removesuffix("_ns")
     digits = f"; within the print precision of {measures.percent(ratio.digits_share)}" if ratio.is_of_digits else ""
-    times = f"{what} {ratio.value:.3g} times that of the first command"
-    figures = f"{ratio.command.label[:40]}: {times} ({interval}{ratio.pairs} pairs){digits}{typical_of(ratio)}"
-    return shown.line("vs", f"{figures}: {ratio.conclusion} (smallest relevant effect {margin}){state}")
+    times = f"{what} {ratio.value:.3g} times that of {baseline} ({interval}{ratio.pairs} pairs)"
+    return shown.line("vs", f"{name}: {times}{digits}{typical_of(ratio)}: {decided(ratio)}{state}")
+
+
+def decided(ratio: CommandRatio) -> str:
+    """`slower by more than 5 %`, `slower; whether by more than 5 % is undecided`, `equivalent within 5 %`, `undecided`."""
+    margin, more = measures.percent(Experiment.matters_share), ratio.value > 1
+    side = "higher" if more else "lower"
+    if ratio.unit.endswith("/s") or ratio.unit == Unit.NANOSECONDS:
+        side = "faster" if more == ratio.unit.endswith("/s") else "slower"
+    if ratio.conclusion is Conclusion.EQUIVALENT:
+        return f"equivalent within {margin}"
+    if ratio.conclusion is not Conclusion.UNDECIDED:
+        return f"{side} by {'more' if ratio.conclusion is Conclusion.MATTERS else 'less'} than {margin}"
+    if ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
+        return "undecided"
+    return f"{side}; whether by more than {margin} is undecided"
 
 
 def typical_of(ratio: CommandRatio) -> str:

@@ -74,13 +74,17 @@ def answer(arms: Sequence[Arm], found: Sequence[CommandRatio]) -> Iterator[str]:
     """The estimate of the first command, the ratios to it, its worst run, then the mean of each command."""
     first, *others = arms
     estimate, *details = headline(first.runs)
+    every = [arm.command for arm in arms]
+    names = dict(zip(every, commands.short_names(every), strict=True))
     known = order_of(arms) if others else None
     if known is None:
         yield estimate
     else:
-        yield f"assay: {'' if known.state is None else f'{known.state}: '}{sentence(known)}"
-    yield from map(ratio_line, found)
-    yield from details
+        yield f"assay: {'' if known.state is None else f'{known.state}: '}{sentence(known, names)}"
+    yield from (ratio_line(ratio, names, names[first.command]) for ratio in found)
+    yield from details if known is None or first.runs[-1].state is not None else ()
+    if others:
+        yield shown.line("below", f"a run of {names[first.command]}, then the means of all")
     yield from shown.body(worst_of(first.runs))
     lines = [line for arm in arms for line in interval_lines(arm)]
     yield from lines[0 if others else in_headline(first.runs) :]
