@@ -365,6 +365,11 @@ class Phase:
     """Where its workload worked."""
 
     @property
+    def lasted_ns(self) -> int:
+        """How long its clock ran."""
+        return self.end_ns - self.start_ns
+
+    @property
     def drain_ns(self) -> int | None:
         """The longest drain of any host; None where none was drained."""
         return max((one.drain_ns for one in self.hosts if one.drain_ns is not None), default=None)
