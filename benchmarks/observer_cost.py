@@ -8,7 +8,7 @@ measured cost differs from every declared figure by more than a factor of 3: the
 Then the observers of whole trials: ten files of 48 MiB to and from a server behind a path of 1 Gbit/s, each file by a program of
 its own. Given is the CPU time of all looks that ended within the clock, as a share of one CPU, and that of each observer.
 Commands that a look runs are included. Rule E04 allows 2 %. `observer_cost.py served [TARGET...]` measures these trials
-alone, `observer_cost.py NAME...` the looks of these observers.
+alone, `observer_cost.py NAME...` the looks of these observers, and ends with 1 if the cost of one is off by more than the factor.
 """
 
 from __future__ import annotations
@@ -222,5 +222,8 @@ if __name__ == "__main__":
         sys.exit(f"found {', '.join(sorted(unknown))}; expected names of observers, or: served [TARGET...]")
     else:
         rows = looks([first, *names]) if first else measure()
+    off = False
     for what, figure in rows:
+        off |= "off by more" in figure
         print(f"{what:16} {figure}", flush=True)
+    sys.exit(1 if off and first else 0)

@@ -32,5 +32,6 @@ check "lint" .venv/bin/ruff check --quiet --output-format concise $files
 check "words" .venv/bin/python scripts/language.py $page
 check "types" .venv/bin/mypy --no-error-summary "src/assay/$kind/$name.py"
 check "laws and tests ($tested)" .venv/bin/pytest -q -n 2 --dist loadfile --hypothesis-profile few $tested
+[ "$kind" = observers ] && check "cost" .venv/bin/python benchmarks/observer_cost.py "$name"
 [ "$kind" = rules ] && echo "the control, run for real: .venv/bin/assay selftest --audit --rules $(grep -oE 'id="[A-Z][0-9]+[a-z]?"' "src/assay/rules/$name.py" | cut -d'"' -f2)"
 exit $failed

@@ -471,6 +471,21 @@ def test_workloads_of_one_trial_share_their_memory(laboratory):
     assert "expected the same memory" in failed.error
 
 
+@pytest.mark.parametrize("way", [Direction.WRITE, Direction.READ])
+def test_a_phase_that_writes_is_refused_where_its_workload_says_that_it_only_reads(laboratory, monkeypatch, tmp_path, way):
+    """Such a workload is given data of the user: `only_reads` alone is no proof, nor is the direction that it names."""
+    plug = catalogue.find("workloads", "bulk_io")
+    plans = plug.phases
+    monkeypatch.setitem(vars(plug), "only_reads", lambda knobs: True)
+    monkeypatch.setitem(
+        vars(plug), "phases", lambda order: tuple(replace(one, directions={"write": way}) for one in plans(order) if one.measured)
+    )
+    failed, _ = run(laboratory, bulk(operations=("write",)))
+    assert failed.outcome is Outcome.FAILED
+    assert failed.error == "workload w, phase write does write, flush, and by its `only_reads` nothing is written"
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size >= SIZE]
+
+
 def test_cpus_that_this_host_has_not_are_told_before_anything_is_set_up(laboratory):
     factors = (Factor(path="w.cpus", levels=((99_998,), (0, 99_999), 1)),)
     lab = laboratory.lab(bulk(), command("c", "true", cpus=(99_997,)), factors=factors)

@@ -1,7 +1,7 @@
 //! Ties between a clock's ticks and `CLOCK_MONOTONIC`.
 
+use crate::kernel::{monotonic_ns, sleep_until};
 use crate::source::{Clock, LIMIT_PPM, Source};
-use crate::{monotonic_ns, sleep_until};
 
 /// The shortest distance between two anchors that gives a rate: 10 ms, over which a bracket of 100 ns weighs 10 ppm.
 const SHORTEST_NS: u64 = 10_000_000;

@@ -1,6 +1,6 @@
 //! Which clock the stamps are read from, and why.
 
-use crate::monotonic_ns;
+use crate::kernel::monotonic_ns;
 
 /// The disagreement from which the cycle counter is not believed any more.
 ///

@@ -1,9 +1,9 @@
 //! LDAP over UDP, counted apart: clients of Active Directory look for a server by it.
 
+use crate::asked::Codes;
 use crate::hashing::Table;
 use crate::message::{self, Answer, Operation};
 use crate::packet::{At, Endpoint};
-use crate::tallies::Codes;
 use crate::times::Times;
 use assay_ldap::ber;
 

@@ -1,12 +1,13 @@
 //! The requests and answers of one connection.
 
+use crate::asked::{Asked, TOGETHER};
 use crate::bindings::{Auth, Binding};
 use crate::framing::{Layer, Messages};
 use crate::hashing::Table;
 use crate::message::{self, Answer, Kind, Message, Operation, Page, Side};
 use crate::packet::At;
 use crate::searches::{Scope, Search};
-use crate::tallies::{Asked, MOST_PENDING, Never, Opaque, TOGETHER, Tallies};
+use crate::tallies::{MOST_PENDING, Never, Opaque, Tallies};
 use crate::tls::{Handshake, Progress};
 use crate::uses::Use;
 use assay_ldap::ber::Flaw;

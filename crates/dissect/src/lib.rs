@@ -6,10 +6,12 @@
 
 #![recursion_limit = "512"]
 
+mod asked;
 mod bindings;
 mod capture;
 mod cldap;
 mod connections;
+mod endpoint;
 mod exchange;
 mod fragments;
 mod framing;

@@ -1,5 +1,6 @@
 //! A captured frame down to its TCP segment: link layer, tunnels, IP, fragments, checksums.
 
+pub use crate::endpoint::Endpoint;
 use crate::fragments::{Datagram, Fragments};
 use crate::ports::{Ports, Sender};
 use crate::tunnels::{self, Inner, Tunnel};
@@ -121,13 +122,6 @@ pub struct Frame<'a> {
     pub data: &'a [u8],
     /// The sender's kernel left the checksum to the device, and says so.
     pub unsummed: bool,
-}
-
-/// An end of a connection; IPv4 addresses as IPv6 ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Endpoint {
-    pub address: [u8; 16],
-    pub port: u16,
 }
 
 /// What a checksum says.

@@ -1,7 +1,7 @@
 //! Which ports are those of directory servers: named ones, and those on which LDAP was found by its content.
 
+use crate::endpoint::Endpoint;
 use crate::message::{self, Side, Start};
-use crate::packet::Endpoint;
 use std::collections::HashSet;
 
 /// Servers on other ports that are followed.

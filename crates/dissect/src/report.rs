@@ -1,11 +1,12 @@
 //! The counts as JSON; docs/dissect-json.md has the meaning of each field.
 
+use crate::asked::Codes;
 use crate::capture::FileRead;
 use crate::message::{Attributes, Kind};
 use crate::packet::{At, Layers};
 use crate::searches::{Scope, SearchTally};
 use crate::slowest::Slow;
-use crate::tallies::{ClientTally, Codes, FilterTally, Habits, Opaque, Tallies};
+use crate::tallies::{ClientTally, FilterTally, Habits, Opaque, Tallies};
 use crate::tunnels::Tunnel;
 use crate::uses::UseTally;
 use serde_json::{Map, Value, json};

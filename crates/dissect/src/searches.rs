@@ -1,7 +1,7 @@
 //! Searches by what a load like them needs: filter, scope, attributes wanted, size limit.
 
+use crate::asked::TOGETHER;
 use crate::message::Attributes;
-use crate::tallies::TOGETHER;
 use std::collections::HashMap;
 
 /// Searches that are kept apart; what comes after them is counted together.

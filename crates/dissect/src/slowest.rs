@@ -1,7 +1,7 @@
 //! The slowest operations, with the frames of their requests and answers.
 
+use crate::asked::Asked;
 use crate::packet::At;
-use crate::tallies::Asked;
 
 const MOST: usize = 10;
 

@@ -1,5 +1,6 @@
 //! Everything that is counted over all connections.
 
+use crate::asked::{Asked, Codes, TOGETHER};
 use crate::bindings::Bindings;
 use crate::cldap::Datagrams;
 use crate::hashing::Table;
@@ -16,15 +17,12 @@ use std::collections::BTreeMap;
 const MOST_FILTERS: usize = 512;
 const MOST_CLIENTS: usize = 4096;
 const MOST_PORTS: usize = 1024;
-const MOST_CODES: usize = 256;
 /// Object identifiers that are kept apart.
 const MOST_NAMES: usize = 64;
 /// Letters of one.
 const LONGEST_NAME: usize = 64;
 /// Operations that wait for their answers; later ones are counted, but not followed.
 pub const MOST_PENDING: u64 = 1 << 20;
-/// What stands for a filter or a client that has no place of its own.
-pub const TOGETHER: u32 = u32::MAX;
 pub const SECOND_NS: u64 = 1_000_000_000;
 
 /// The operations of one kind.
@@ -40,18 +38,6 @@ pub struct KindTally {
     pub first_entry: Times,
     pub request_bytes: u64,
     pub answer_bytes: u64,
-}
-
-/// Counts by result code.
-#[derive(Default)]
-pub struct Codes(pub BTreeMap<u32, u64>);
-
-impl Codes {
-    pub fn count(&mut self, code: u32) {
-        if self.0.len() < MOST_CODES || self.0.contains_key(&code) {
-            *self.0.entry(code).or_default() += 1;
-        }
-    }
 }
 
 /// The searches with one filter.
@@ -100,15 +86,6 @@ pub struct Limit {
     /// Operations that it was held against.
     pub n: u64,
     pub slower: u64,
-}
-
-/// A request, as far as its time is concerned.
-#[derive(Clone, Copy)]
-pub struct Asked {
-    pub kind: Kind,
-    pub client: u32,
-    pub filter: u32,
-    pub at: Option<At>,
 }
 
 /// A request that was not answered.

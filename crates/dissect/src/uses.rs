@@ -1,8 +1,8 @@
 //! Operations by client, filter and result: who asks for what, and what comes of it.
 
+use crate::asked::TOGETHER;
 use crate::hashing::Table;
 use crate::message::Kind;
-use crate::tallies::TOGETHER;
 
 /// Rows that are kept apart; what comes after them is counted together.
 const MOST: usize = 4096;

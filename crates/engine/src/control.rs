@@ -1,6 +1,6 @@
 //! Why a phase ends, and what ends it from outside.
 
-use crate::engines::Beside;
+use crate::beside::Beside;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 

@@ -1,7 +1,7 @@
 //! How much load is asked for: think time, or a schedule of rates that does not wait for answers.
 
 use crate::arrivals::{Arrivals, Step};
-use crate::protocol::Fault;
+use crate::fault::Fault;
 use assay_clock::Timebase;
 use serde::Deserialize;
 

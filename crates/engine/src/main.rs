@@ -3,6 +3,8 @@
 mod agent;
 mod aligned;
 mod arrivals;
+mod bars;
+mod beside;
 mod block_data;
 mod checkpoints;
 mod coherence_result;
@@ -36,6 +38,7 @@ mod states;
 mod tally;
 mod thread;
 mod transfer;
+mod work;
 
 use control::Control;
 use driver::{Driver, Job};

@@ -1,16 +1,17 @@
 //! One phase: workers that wait for T, the thread that watches them, and what they did.
 
+use crate::beside::Beside;
 use crate::block_data::mix;
 use crate::checkpoints::Checkpoints;
 use crate::control::Control;
 use crate::cost::{Meter, Usage};
-use crate::engines::{Armed, Beside, Worker};
 use crate::lifetime;
 use crate::load::Load;
 use crate::protocol::{Config, Fault, Moved, PhaseResult, Reply, send};
 use crate::recorder::Live;
 use crate::result;
 use crate::thread::{Done, Go, Thread};
+use crate::work::{Armed, Worker};
 use assay_clock::{Anchor, Clock, Timebase, monotonic_ns};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

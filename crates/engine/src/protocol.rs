@@ -5,7 +5,6 @@ pub use crate::directory_result::DirectoryResult;
 pub use crate::drill_result::DrillResult;
 pub use crate::fault::Fault;
 pub use crate::net_result::NetResult;
-use crate::spread::Bars;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -123,6 +122,14 @@ pub struct PhaseResult {
     pub io: Io,
     pub clock: ClockResult,
     pub command: Option<CommandResult>,
+}
+
+/// The latency buckets of one operation over time, all workers together: times (ns), highest latencies (ns), [time][bucket] cumulative counts.
+#[derive(Debug, Default, Serialize)]
+pub struct Bars {
+    pub at_ns: Vec<u64>,
+    pub upper_ns: Vec<u64>,
+    pub count: Vec<Vec<u64>>,
 }
 
 /// What was done of one operation.

@@ -1,19 +1,20 @@
 //! What the workers noted, put together and turned into nanoseconds.
 
+use crate::bars;
 use crate::checkpoints::{Checkpoints, Sums};
 use crate::control::Stopped;
-use crate::engines::{Finished, Ran};
 use crate::marks;
 use crate::own_cost::OwnCost;
 use crate::phase::{Ended, Phase};
+use crate::protocol::Bars;
 use crate::protocol::{
     Buckets, ClockResult, CoherenceResult, Cost, Curve, DirectoryResult, DrillResult, ErrorCount,
     Io, LoadResult, OperationResult, PhaseResult, QueueResult, TreeResult, Unfinished,
 };
 use crate::recorder::Recorder;
-use crate::spread::{self, Bars};
 use crate::tally::Tally;
 use crate::thread::Done;
+use crate::work::{Finished, Ran};
 use assay_clock::{Timebase, error_ppm};
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
     let points = timeline(&ended.done, ended.checkpoints, &tallies, &during);
     let recorders: Vec<&Recorder> = ended.done.iter().map(|one| &one.recorder).collect();
     let known = (0..).zip(&tallies).map(|(slot, tally)| {
-        let spread = spread::together(&recorders, slot, &during);
+        let spread = bars::together(&recorders, slot, &during);
         operation(tally, spread, curve(&points, slot, &during), &during)
     });
     PhaseResult {

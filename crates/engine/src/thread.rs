@@ -1,11 +1,11 @@
 //! The thread of one worker: prepares, sleeps to T, works, and waits so that what it used can still be read.
 
 use crate::control::Control;
-use crate::engines::{Finished, Worker};
 use crate::load::Load;
 use crate::pacer::{Backlog, Pacer, Start};
 use crate::protocol::Fault;
 use crate::recorder::{Live, Recorder, Schedule};
+use crate::work::{Finished, Worker};
 use assay_clock::{Clock, Timebase, monotonic_ns, sleep_until};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};

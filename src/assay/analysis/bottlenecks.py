@@ -113,7 +113,7 @@ def _devices(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Chain
         for series in seen.over_time(phase.name, "block", "io_ticks", f"device:{device}"):
             if len(series.at_ns) > 1 and phase.end_ns > phase.start_ns:
                 busy = interpolated(series, phase.end_ns) - interpolated(series, phase.start_ns)
-                used = min(1.0, busy * TICKS_NS / (phase.end_ns - phase.start_ns))
+                used = min(1.0, busy * TICKS_NS / phase.lasted_ns)
                 yield ChainLink(part=Part.DEVICE_TIME, name=f"{device} on {series.host}" if spread else device, used=used)
 
 

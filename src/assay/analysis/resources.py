@@ -75,7 +75,7 @@ def load_processor(phase: Phase, _observations: Observations) -> float | None:
     costs = [client.cost for client in phase.clients]
     if not costs or any(cost is None for cost in costs):
         return None
-    return sum(cost.cpu_user_ns + cost.cpu_system_ns for cost in costs if cost) / (phase.end_ns - phase.start_ns)
+    return sum(cost.cpu_user_ns + cost.cpu_system_ns for cost in costs if cost) / phase.lasted_ns
 
 
 def server_processor(phase: Phase, observations: Observations) -> float | None:
@@ -120,7 +120,7 @@ def _passed(direction: Direction, figure: str, spans: tuple[Span, ...] = (Span.C
     def used(phase: Phase, observations: Observations) -> float | None:
         steps = [ladder.passed(phase, observations, _DEVICE, direction, span) for span in spans]
         step = ladder.both(*steps) if len(steps) > 1 else steps[0]
-        return None if step is None else getattr(step, figure) * 1e9 / (phase.end_ns - phase.start_ns)
+        return None if step is None else getattr(step, figure) * 1e9 / phase.lasted_ns
 
     return used
 
@@ -150,7 +150,7 @@ def _most_a_second(found: Iterable[Reading], phase: Phase) -> float | None:
     most: dict[str, int] = {}
     for reading in found:
         most[reading.host] = max(reading.bytes or 0, most.get(reading.host, 0))
-    return sum(most.values()) * 1e9 / (phase.end_ns - phase.start_ns) if most else None
+    return sum(most.values()) * 1e9 / phase.lasted_ns if most else None
 
 
 def _over_path(way: str) -> Used:
@@ -180,9 +180,8 @@ def _delivered(phase: Phase, observations: Observations, of: tuple[str, str], ed
 
 def _within(series: Series, phase: Phase) -> Series:
     """A counter that stood still before the phase and after it: the looks around it count as of its start and its end."""
-    inner = [(at, value) for at, value in zip(series.at_ns, series.value, strict=True) if phase.start_ns < at < phase.end_ns]
     first, last = ladder.latest_sample(series, phase.start_ns) or 0.0, ladder.value_after(series, phase.end_ns) or 0.0
-    looks = ((phase.start_ns, first), *inner, (phase.end_ns, last))
+    looks = ((phase.start_ns, first), *ladder.inside(series, phase), (phase.end_ns, last))
     return replace(series, at_ns=array("q", (at for at, _ in looks)), value=array("d", (value for _, value in looks)))
 
 

@@ -87,7 +87,7 @@ def spent_by(judged: Judged, measure: Measure, load: Load) -> Spent | None:
 
 def _amount(phase: Phase, measure: Measure) -> tuple[float, str]:
     """How long an operation took, by its number or the rate that a tool told; else a MB, else the whole run."""
-    whole = float(phase.end_ns - phase.start_ns)
+    whole = float(phase.lasted_ns)
     if done := served.reported_operations(phase, measure.operation):
         return whole / done, OPERATION
     for figure, amount, each in (("ops_per_s", 1, OPERATION), ("bytes_per_s", 10**6, MB)):

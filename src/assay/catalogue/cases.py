@@ -70,6 +70,10 @@ class TrialCase:
         """Whether the target is on the host, or one of the hosts, whose evidence this is."""
         return self.host is None or self.beyond is not None or self.run.target_host in (None, self.host)
 
+    def sides(self) -> tuple[Observations, ...]:
+        """The evidence that this is, and that of the target's hosts where they are apart."""
+        return (self.observations,) if self.beyond is None else (self.observations, self.beyond)
+
     @property
     def direction(self) -> Direction | None:
         """What the measured operation does; None for an external tool's unknown operation."""

@@ -232,7 +232,7 @@ def phase_table(phases: tuple[Phase, ...]) -> str:
             cells=(
                 phase.name if phase.measured else f"({phase.name})",
                 tables.figure_text(phase.start_ns, Unit.NANOSECONDS),
-                tables.figure_text(phase.end_ns - phase.start_ns, Unit.NANOSECONDS),
+                tables.figure_text(phase.lasted_ns, Unit.NANOSECONDS),
                 tables.figure_text(phase.drain_ns, Unit.NANOSECONDS),
                 f"{phase.cache_asked.value}, {cached(phase)}",
                 str(len(phase.clients)),

@@ -231,6 +231,17 @@ def value_after(series: Series, when_ns: int) -> float | None:
     return found[0] if found else (series.value[-1] if series.value else None)
 
 
+def samples(series: Series, phase: Phase) -> list[tuple[int, float]]:
+    """The samples (ns, value) under the clock of a phase, with the last one before it and the first one after it."""
+    first, last = _enclosing(series, phase.start_ns, phase.end_ns)
+    return [(at, value) for at, value in zip(series.at_ns, series.value, strict=True) if first <= at <= last]
+
+
+def inside(series: Series, phase: Phase) -> list[tuple[int, float]]:
+    """The samples (ns, value) under the clock of a phase alone, those at its two edges left out."""
+    return [(at, value) for at, value in zip(series.at_ns, series.value, strict=True) if phase.start_ns < at < phase.end_ns]
+
+
 UNSEEN_SHARE, UNSEEN_NS = 0.05, 20_000_000
 """A sample may lie so far inside of a time, at each end: more than 5 % of it counts, and clocks of two hosts differ."""
 

@@ -123,7 +123,7 @@ def _uses(phase: Phase, observations: Observations, host: str | None) -> Iterato
                 stated_bytes_per_s=rate,
                 shares=[amount * 1e9 / (to - at) / rate for amount, (at, to) in zip(carried, steps, strict=True)],
                 dropping=[any(_between(one["dropped_segments"], step) > 0 for one in counted) for step in steps],
-                segments_per_s=segments * 1e9 / max(1, phase.end_ns - phase.start_ns),
+                segments_per_s=segments * 1e9 / max(1, phase.lasted_ns),
                 lost_share=lost / segments if segments else 0.0,
             )
 

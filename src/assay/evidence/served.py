@@ -66,7 +66,7 @@ def over_network(phase: Phase, observations: Observations, direction: Direction)
 
 def fuller_way(phase: Phase, observations: Observations) -> float | None:
     """Bytes/s in the direction in which more passed the server's interfaces, headers included; None where nobody counted them."""
-    seconds = (phase.end_ns - phase.start_ns) / 1e9
+    seconds = phase.lasted_ns / 1e9
     both = (ladder.passed(phase, observations, Rung.SERVER_NIC, way) for way in (Direction.READ, Direction.WRITE))
     moved = [step.raw_bytes for step in both if step is not None]
     return max(moved) / seconds if moved and seconds > 0 else None
@@ -115,7 +115,7 @@ def _link(seen: Observations, keys: tuple[str, str], host: str | None, rate: flo
 
 def over_interface(phase: Phase, observations: Observations, host: str | None) -> float | None:
     """Bytes/s in the fuller direction on a load host's interface to the server; None where nobody counted them."""
-    subject, seconds = f"interface:{observations.fact(ROUTE_FACT, host=host)}", (phase.end_ns - phase.start_ns) / 1e9
+    subject, seconds = f"interface:{observations.fact(ROUTE_FACT, host=host)}", phase.lasted_ns / 1e9
     both = (observations.rung(phase.name, Rung.CLIENT_NIC, way, subject=subject) for way in (Direction.READ, Direction.WRITE))
     moved = [sum(one.bytes or 0 for one in found if one.host == host) for found in both]
     return max(moved) / seconds if any(moved) and seconds > 0 else None

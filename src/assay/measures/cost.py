@@ -93,7 +93,7 @@ def costs(phase: Phase) -> dict[str, float | None]:
 
 def on_cpu_share(phase: Phase) -> float:
     """Share of their time that the load's workers were on a processor, 0..1; 1 where it is not known."""
-    duration, workers = phase.end_ns - phase.start_ns, sum(client.workers for client in phase.clients)
+    duration, workers = phase.lasted_ns, sum(client.workers for client in phase.clients)
     parts = [client.cost for client in phase.clients if client.cost is not None]
     if duration <= 0 or not workers or len(parts) < len(phase.clients):
         return 1.0

@@ -139,7 +139,7 @@ def boasted(run: Run, phase: Phase, observations: Observations, measure: Measure
         return None
     moved = "made storage read" if direction is Direction.READ else "made dirty or wrote past the cache"
     lasts = f"at the reported {_rate(tool.rate)} that lasts {_time(most / tool.rate)}"
-    return f"The whole command {moved} {_bytes(most)} at most: {lasts}.", most * 1e9 / (phase.end_ns - phase.start_ns)
+    return f"The whole command {moved} {_bytes(most)} at most: {lasts}.", most * 1e9 / phase.lasted_ns
 
 
 def _over_network(phase: Phase, observations: Observations, direction: Direction) -> float | None:

@@ -273,7 +273,7 @@ def charged_report(phase: Phase, observations: Observations, measure: Measure, r
     unit = kind.unit if kind else Unit.NONE
     timed = measure.figure in ("ops_per_s", "bytes_per_s", "elapsed_ns")
     own = reported_seconds(phase, measure.operation)
-    seconds = own or (phase.end_ns - phase.start_ns) / 1e9
+    seconds = own or phase.lasted_ns / 1e9
     if phase.drain_ns is None or not timed or seconds <= 0 or not charges_drain(phase, measure):
         return Figure(value=reported, unit=unit)
     if is_clean(phase, observations):

@@ -80,7 +80,7 @@ def uses(limit: Limit, rates: tuple[float | None, float | None], seconds: float,
 
 def of_device(phase: Phase, observations: Observations, limit: Limit, traffic: Traffic) -> tuple[LimitUse, ...]:
     """What was used of a device's limit under the clock, by the device's own counters; empty where nobody read them."""
-    step, seconds = ladder.limited(phase, observations, limit), (phase.end_ns - phase.start_ns) / 1e9
+    step, seconds = ladder.limited(phase, observations, limit), phase.lasted_ns / 1e9
     if step is None or seconds <= 0:
         return ()
     counted = (step.raw_bytes, step.raw_operations) if traffic is Traffic.ALL else (step.bytes, step.operations)

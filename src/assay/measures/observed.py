@@ -64,7 +64,7 @@ def on_host(phase: Phase, observations: Observations, host: str, name: str) -> f
         return cpu_share(phase, observations, host)
     own = observations.on(host)
     if name == "server_cpu_share":
-        spent, time_ns = served.rose(phase, own, "run_ns"), phase.end_ns - phase.start_ns
+        spent, time_ns = served.rose(phase, own, "run_ns"), phase.lasted_ns
         return spent / time_ns if spent is not None and time_ns > 0 else None
     if name == "box_drops":
         lost = [_box(phase, own, metric) for metric in ("dropped", "shaper_dropped", "invalid", "output_discards")]

@@ -124,7 +124,7 @@ def outages(phase: Phase, seen: Observations, events: Iterable[Event]) -> tuple[
     mine = [one for one in events if f"{phase.workload}.{one.phase}" == phase.name]
     away = [one for one in mine if one.action is Action.CUT or one.action.of_target]
     every = (
-        (event.action, outage(phase, seen, (event.on, operation), cut_of(event, mine, phase.end_ns - phase.start_ns)))
+        (event.action, outage(phase, seen, (event.on, operation), cut_of(event, mine, phase.lasted_ns)))
         for event in away
         for operation in phase.operations
     )

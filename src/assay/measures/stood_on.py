@@ -41,7 +41,7 @@ def _measure(phase: Phase, measure: Measure, direction: Direction) -> Measure | 
 def _pace(phase: Phase, operation: str) -> float:
     """Bytes a second by the load's own account."""
     moved = sum(one.bytes for client in phase.clients for one in client.operations if one.operation == operation)
-    return moved / max(1, phase.end_ns - phase.start_ns)
+    return moved / max(1, phase.lasted_ns)
 
 
 def _moving(phase: Phase, direction: Direction | None) -> str | None:

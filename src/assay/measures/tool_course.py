@@ -43,11 +43,11 @@ def course_of_tool(phase: Phase, observations: Observations, operation: str, lea
     count = min(MOST_PARTS, samples)
     if count < least_parts or phase.end_ns <= phase.start_ns:
         return None
-    times = [phase.start_ns + (phase.end_ns - phase.start_ns) * part // count for part in range(count + 1)]
+    times = [phase.start_ns + phase.lasted_ns * part // count for part in range(count + 1)]
     curves = [clipped(list(zip(one.at_ns, one.value, strict=True)), (phase.start_ns, phase.end_ns)) for one in every]
     done = [sum(at(curve, when) for curve in curves) for when in times]
     parts = busy([after - before for before, after in pairwise(done)])
-    each_s = (phase.end_ns - phase.start_ns) / count / 1e9
+    each_s = phase.lasted_ns / count / 1e9
     seen = done[-1] - done[0]
     return Course(parts=parts, seconds=len(parts) * each_s, seen_bytes=seen) if len(parts) >= least_parts and seen else None
 

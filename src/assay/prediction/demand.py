@@ -123,7 +123,7 @@ def of_run(experiment: Experiment, judged: Judged, seen: Observations) -> Iterat
 
 def rates(phase: Phase) -> dict[str, float]:
     """Return operations/s of a phase by operation, without those that are done within another."""
-    lasted_s = (phase.end_ns - phase.start_ns) / 1e9
+    lasted_s = phase.lasted_ns / 1e9
     counts: dict[str, float] = {}
     for total in (total for client in phase.clients for total in client.operations):
         counts[total.operation] = counts.get(total.operation, 0.0) + total.count

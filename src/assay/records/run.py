@@ -50,6 +50,15 @@ class StopRule(StrEnum):
     """When five rounds did not differ, or the time allowed was over."""
 
 
+CHANGING = {
+    *("create", "write", "append", "overwrite", "truncate", "rename", "unlink", "rmdir", "mkdir", "link", "symlink", "fsync"),
+    *("flush", "put", "setattr", "chmod", "discard", "add", "modify", "modrdn", "delete", "import", "random_write", "make"),
+}
+"""Operations that change what they find, whatever direction a workload gives them."""
+LOOKING = {"file", "walk", "list", "stat", "open", "close", "locate", "rewind"}
+"""The operations on metadata that change nothing."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PhasePlan:
     """One phase as the workload wants it: which operations, from which cache state, with which engine settings.
@@ -85,6 +94,17 @@ class PhasePlan:
     """Whether its end is flushed and timed; False where its flush is a phase of its own."""
     is_first: bool = True
     """Whether quiet is waited for before it, which flushes; False for a phase that goes on with the former one's data."""
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """Its operations that change what is on the target, by name, by direction or by what the engine is told to do."""
+        told = (str(name) for one in self.settings if (name := one.get("operation")) in CHANGING)
+        return tuple(dict.fromkeys((*(name for name in self.operations if self._changes(name)), *told)))
+
+    def _changes(self, operation: str) -> bool:
+        way = self.directions.get(operation)
+        moves = way in (Direction.WRITE, Direction.FLUSH, Direction.DISCARD)
+        return moves or operation in CHANGING or (way is Direction.METADATA and operation not in LOOKING)
 
     def role(self, client: int) -> Role:
         """What a client is for."""
@@ -363,6 +383,11 @@ class Phase:
     """The clients that answered the load: the other end of its connections, on the target's host."""
     side: WorkSide = WorkSide.CLIENT
     """Where its workload worked."""
+
+    @property
+    def lasted_ns(self) -> int:
+        """How long its clock ran."""
+        return self.end_ns - self.start_ns
 
     @property
     def drain_ns(self) -> int | None:

@@ -94,7 +94,7 @@ def room(case: TrialCase) -> float:
 
 def own_use(case: TrialCase, limit: Limit) -> Iterator[LimitUse]:
     """What the load alone used of a limit: no more than it asked for, and no more than passed the device."""
-    step, seconds = ladder.limited(case.phase, case.observations, limit), (case.phase.end_ns - case.phase.start_ns) / 1e9
+    step, seconds = ladder.limited(case.phase, case.observations, limit), case.phase.lasted_ns / 1e9
     asked = ladder.requested_bytes(case.phase, case.observations, limit.direction)
     if step is not None and asked is not None and seconds > 0:
         operations = min(step.raw_operations, ladder.done_operations(case.phase, limit.direction))
@@ -142,7 +142,7 @@ def highest_rate(case: TrialCase) -> float | None:
         return None
     fastest, places = fastest_ns(case), sum(client.places for client in case.phase.clients)
     done = sum(total.count for _, total in measures.client_operations(case.phase, case.measure.operation))
-    duration = case.phase.end_ns - case.phase.start_ns
+    duration = case.phase.lasted_ns
     if any(client.load is not None for client in case.phase.clients):
         unstarted = sum(client.load.unstarted for client in case.phase.clients if client.load is not None)
         return case.value * (done + unstarted) / done if done else None
@@ -171,7 +171,7 @@ def of_no_server(case: TrialCase) -> str | None:
 def server_cpus(case: TrialCase) -> float | None:
     """How many CPUs the server kept busy beside the operations; None where its processes were not observed."""
     series = next(iter(case.observations.over_time(case.phase.name, "server", "run_ns")), None)
-    duration = case.phase.end_ns - case.phase.start_ns
+    duration = case.phase.lasted_ns
     if series is None or duration <= 0:
         return None
     ran = ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
@@ -193,7 +193,7 @@ def on_cpu_share(case: TrialCase) -> float:
 
 def work_ns(case: TrialCase) -> int:
     """The time of all workers together."""
-    return (case.phase.end_ns - case.phase.start_ns) * max(1, workers(case))
+    return case.phase.lasted_ns * max(1, workers(case))
 
 
 def workers(case: TrialCase) -> int:

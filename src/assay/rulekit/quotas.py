@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.catalogue import TrialCase
+from assay.evidence import ladder
 from assay.frozen import dataclass
 from assay.measures import percent
-from assay.records import Series
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,17 +34,10 @@ class Stopped:
 def stopped_groups(case: TrialCase) -> Iterator[Stopped]:
     """Yield each group of the load or of its server on this host that was stopped."""
     for series in case.observations.over_time(case.phase.name, "cgroup", "nr_throttled"):
-        times = under_clock(case, series)
+        times = ladder.known_rise(series, case.phase.start_ns, case.phase.end_ns)
         if not times:
             continue
         stopped = next(iter(case.observations.over_time(case.phase.name, "cgroup", "throttled_ns", series.subject)), None)
-        share = None if stopped is None else under_clock(case, stopped) / max(1, case.phase.end_ns - case.phase.start_ns)
+        stopped_ns = None if stopped is None else ladder.known_rise(stopped, case.phase.start_ns, case.phase.end_ns)
+        share = None if stopped_ns is None else stopped_ns / max(1, case.phase.lasted_ns)
         yield Stopped(group=series.subject.removeprefix("cgroup:") or "/", source=series.source, times=times, share=share)
-
-
-def under_clock(case: TrialCase, series: Series) -> float:
-    """By how much a counter rose from the last sample before the clock to the first after it."""
-    first = max((at for at in series.at_ns if at <= case.phase.start_ns), default=case.phase.start_ns)
-    last = min((at for at in series.at_ns if at >= case.phase.end_ns), default=case.phase.end_ns)
-    inside = [value for at, value in zip(series.at_ns, series.value, strict=True) if first <= at <= last]
-    return inside[-1] - inside[0] if inside else 0.0

@@ -57,10 +57,10 @@ def by_connection(case: TrialCase) -> Iterator[SentAgain]:
 
 def by_namespace(case: TrialCase) -> Iterator[SentAgain]:
     """The network namespaces of foreign ends."""
-    for seen in (case.observations, case.beyond):
-        spaces = {one.subject for one in seen.over_time(case.phase.name, LAYER, COUNTERS[0])} if seen is not None else set()
+    for seen in case.sides():
+        spaces = {one.subject for one in seen.over_time(case.phase.name, LAYER, COUNTERS[0])}
         for number, space in enumerate(sorted(spaces), start=1):
-            each = [risen(case, seen, space, name) for name in COUNTERS] if seen is not None else []
+            each = [risen(case, seen, space, name) for name in COUNTERS]
             if each[0] is not None and each[1] is not None and each[3] is not None:
                 end = f"network namespace {number}" if len(spaces) > 1 else "the ends' network namespace"
                 yield SentAgain(end=end, again=each[0], needless=each[1], reorderings=each[2] or 0.0, sent=each[3])

@@ -64,8 +64,7 @@ def check(case: TrialCase) -> Finding:
 
 def risen(case: TrialCase, metric: str) -> float | None:
     """The rise of a counter under the clock, of all namespaces of both ends; None where it was not read."""
-    sides = (seen for seen in (case.observations, case.beyond) if seen is not None)
-    every = [one for seen in sides for one in seen.over_time(case.phase.name, LAYER, metric)]
+    every = [one for seen in case.sides() for one in seen.over_time(case.phase.name, LAYER, metric)]
     return ladder.rises(every, case.phase.start_ns, case.phase.end_ns)
 
 

@@ -122,7 +122,7 @@ def expire_s(case: TrialCase) -> float | None:
 
 def seconds(case: TrialCase) -> float:
     """How long the phase ran."""
-    return (case.phase.end_ns - case.phase.start_ns) / 1e9
+    return case.phase.lasted_ns / 1e9
 
 
 def absorbed(case: TrialCase, step: ladder.LadderStep, observed: dict[str, float | None]) -> Finding:

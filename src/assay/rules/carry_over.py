@@ -123,7 +123,7 @@ def bytes_of_load(case: TrialCase) -> float:
 
 def own_rate(case: TrialCase) -> float:
     """Bytes per second of the phase: of the application or of the lowest device, whichever is more."""
-    seconds = max(1, case.phase.end_ns - case.phase.start_ns) / 1e9
+    seconds = max(1, case.phase.lasted_ns) / 1e9
     passed = [ladder.lowest_device(case.phase, case.observations, way) for way in (Direction.READ, Direction.WRITE)]
     device = sum(step.bytes for step in passed if step is not None)
     return max(bytes_of_load(case), device) / seconds

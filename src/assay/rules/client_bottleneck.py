@@ -164,7 +164,7 @@ def computed(case: TrialCase, waited: float) -> float | None:
     None where it is too little.
     """
     spent = [cost.processor_ns(client.cost) for client in case.phase.clients if client.cost is not None]
-    lasted = case.phase.end_ns - case.phase.start_ns + (case.phase.drain_ns or 0)
+    lasted = case.phase.lasted_ns + (case.phase.drain_ns or 0)
     of_data = case.phase.values and case.direction in (Direction.READ, Direction.WRITE)
     if not of_data or not spent or lasted < case.thresholds["idle_seconds"] * 1e9:
         return None
@@ -184,7 +184,7 @@ def computing_share(case: TrialCase) -> float | None:
 
 def waited_share(case: TrialCase) -> float:
     """For which share of the time an external command was ready without a CPU, all its tasks together; 0 where nobody told."""
-    lasted = case.phase.end_ns - case.phase.start_ns
+    lasted = case.phase.lasted_ns
     if not case.phase.values or lasted <= 0:
         return 0.0
     every = [one.value[-1] for one in ladder.gauges(case.phase, case.observations, "process", ladder.READY) if one.value]
@@ -200,7 +200,7 @@ def operations(case: TrialCase) -> float:
     """The calls of an external command, or the operations that it reports: each takes CPU time in the kernel."""
     own, operation = case.phase.values, case.measure.operation
     steps = [ladder.passed(case.phase, case.observations, Rung.SYSCALL, way) for way in (Direction.READ, Direction.WRITE)]
-    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
+    seconds = case.phase.lasted_ns / 1e9
     told = own.get(f"{operation}.count") or own.get(f"{operation}.ops_per_s", 0.0) * seconds
     return max(told, sum(step.raw_operations for step in steps if step is not None))
 

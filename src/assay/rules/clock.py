@@ -136,7 +136,7 @@ def stepped(case: TrialCase, booted: Mapping[str, float]) -> Iterator[Fault]:
     step = booted.get(host, 0.0)
     if step < case.thresholds["step_s"]:
         return
-    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
+    seconds = case.phase.lasted_ns / 1e9
     text = f"Wall clock set{where(host, booted)} by {step:g} s during the phase of {seconds:.3g} s"
     if not case.phase.values:
         yield Fault(text=f"{text}; the lab's own durations use the monotonic clock.", severity=Severity.NOTES)
@@ -166,7 +166,7 @@ def least_known(case: TrialCase) -> tuple[str, float | None]:
 
     None where there is one host: what one clock times needs no other.
     """
-    hosts, length = case.phase.load_hosts, case.phase.end_ns - case.phase.start_ns
+    hosts, length = case.phase.load_hosts, case.phase.lasted_ns
     clocks = sorted((clock for host in hosts if (clock := clock_of(case, host)) is not None), key=lambda one: -one.error_ns)
     if len(hosts) < 2 or not clocks or length <= 0:
         return "", None

@@ -150,7 +150,7 @@ def opened(run: Run, observations: Observations, case: ComparisonCase) -> Opened
     counted = accepted or (next(observations.over_time(phase.name, *CLIENT), None) if is_command(case) else None)
     if counted is None or len(counted.value) < 2:
         return None
-    length = phase.end_ns - phase.start_ns
+    length = phase.lasted_ns
     risen = ladder.rise(counted, phase.start_ns, phase.end_ns)
     return None if risen is None else (max(0.0, risen - before(phase, counted) * length), operations(phase))
 

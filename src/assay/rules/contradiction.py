@@ -75,7 +75,7 @@ def is_word_alone(case: TrialCase) -> bool:
     if case.measure.figure != "ops_per_s" or knob(case, "parse") != "regex" or case.value is None:
         return False
     calls = [ladder.passed(case.phase, case.observations, Rung.SYSCALL, way) for way in DATA]
-    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
+    seconds = case.phase.lasted_ns / 1e9
     seen = sum(step.raw_operations for step in calls if step is not None)
     return seen < (1 - case.thresholds["disagreement_share"]) * case.value * seconds
 

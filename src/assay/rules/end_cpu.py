@@ -34,7 +34,7 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """The busiest CPU of the ends, else the busiest thread, against the limits."""
-    seconds, cpus = (case.phase.end_ns - case.phase.start_ns) / 1e9, [*cpus_of(case)]
+    seconds, cpus = case.phase.lasted_ns / 1e9, [*cpus_of(case)]
     if seconds < case.thresholds["seconds"]:
         return found(RULE, case, State.UNVERIFIED, f"{seconds:.2g} s are too short for the time of each CPU. Run longer.")
     if not cpus:

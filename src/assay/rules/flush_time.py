@@ -49,7 +49,7 @@ def check(case: TrialCase) -> Finding:
     if looks is not None:
         return by_looks(case, looks)
     device = flushing(case)
-    lasted_ns = case.phase.end_ns - case.phase.start_ns
+    lasted_ns = case.phase.lasted_ns
     if device is None or lasted_ns <= 0:
         return found(RULE, case, State.UNVERIFIED, "Time of flush requests not counted.")
     ticks, count = (ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in device)

@@ -206,7 +206,7 @@ def interface(case: TrialCase) -> OtherProgramsUse | None:
     whole = float(sum(passed))
     foreign = max(0.0, whole - own)
     share = foreign / whole if whole else 0.0
-    link, seconds = case.observations.fact(served.LINK_FACT, host=case.host), (case.phase.end_ns - case.phase.start_ns) / 1e9
+    link, seconds = case.observations.fact(served.LINK_FACT, host=case.host), case.phase.lasted_ns / 1e9
     roomy = link is not None and link.isdigit() and max(passed) < limits["full_share"] * int(link) * seconds
     counts = share > limits["interface_share"] and foreign >= limits["least_bytes"] and not roomy
     words = f"{measures.in_bytes(foreign)} of the {measures.in_bytes(whole)} that passed {name}"

@@ -19,11 +19,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from assay.catalogue import About, Rule, TrialCase
+from assay.evidence import ladder
 from assay.evidence.own_limits import own_limits
 from assay.measures import in_bytes, percent, with_unit
 from assay.records import Direction, Finding, Limiter, LimiterKind, Meaning, Rung, Scope, Severity, State
 from assay.rulekit.findings import argv_of, found, held_back, knob
-from assay.rulekit.quotas import stopped_groups, under_clock
+from assay.rulekit.quotas import stopped_groups
 from assay.units import Unit
 
 METRICS = {
@@ -165,7 +166,8 @@ def full_groups(case: TrialCase) -> Iterator[Throttle]:
     """Control groups that were at the limit of their memory: less of the data stayed in the page cache than the host holds."""
     for series in case.observations.over_time(case.phase.name, "cgroup", "memory_limit_hits"):
         limits = [*case.observations.over_time(case.phase.name, "cgroup", "memory_limit_bytes", series.subject)]
-        times, group = under_clock(case, series), series.subject.removeprefix("cgroup:") or "/"
+        times = ladder.known_rise(series, case.phase.start_ns, case.phase.end_ns)
+        group = series.subject.removeprefix("cgroup:") or "/"
         if times <= 0 or not any(one.value for one in limits):
             continue
         meant = any(knob(case, "memory", spec.name) is not None for spec in case.experiment.workloads)

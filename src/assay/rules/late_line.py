@@ -45,7 +45,7 @@ def check(case: TrialCase) -> Finding:
         return found(
             RULE, case, State.UNVERIFIED, "No counts of a line: whether an emulated path kept rate and delay is unknown."
         )
-    took_ns = max(1, case.phase.end_ns - case.phase.start_ns)
+    took_ns = max(1, case.phase.lasted_ns)
     observed = {key: max(values) for key, values in shares(case, ways, took_ns).items()}
     strange = tuple(losses(case, ways))
     if strange:

@@ -134,7 +134,7 @@ def both_ways(case: TrialCase) -> bool:
 
 def own_rate(case: TrialCase) -> float | None:
     """Bytes/s of both directions by the load's own account, where both ends are Assay's; None elsewhere."""
-    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
+    seconds = case.phase.lasted_ns / 1e9
     amount = sum(total.bytes for client in case.phase.clients for total in client.operations)
     return amount / seconds if case.phase.servers and amount and seconds > 0 else None
 
@@ -156,7 +156,7 @@ def of_payload(case: TrialCase) -> served.NetworkUse | None:
 
     An operation that sends and receives had at least half of its bytes in one direction.
     """
-    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
+    seconds = case.phase.lasted_ns / 1e9
     limit, name = (case.observations.fact(key, host=case.host) for key in (served.LINK_FACT, served.LINK_NAME))
     if own_rate(case) is None or limit is None or not limit.isdigit() or not int(limit):
         return None
@@ -233,7 +233,7 @@ def of_a_namespace(case: TrialCase) -> SentAgain | None:
 
 def is_mostly_own(case: TrialCase, end: SentAgain) -> bool:
     """Whether most of what a namespace sent passed the server's interfaces, so that it was the load's."""
-    rate, seconds = served.fuller_way(case.phase, case.observations), (case.phase.end_ns - case.phase.start_ns) / 1e9
+    rate, seconds = served.fuller_way(case.phase, case.observations), case.phase.lasted_ns / 1e9
     return rate is not None and rate * seconds >= case.thresholds["own_share"] * end.sent * SEGMENT_BYTES
 
 

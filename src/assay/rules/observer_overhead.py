@@ -27,7 +27,7 @@ def applies(case: TrialCase) -> str | None:
 def check(case: TrialCase) -> Finding:
     """The CPU time of all observers over the time of the clock."""
     spent = spent_ns(case)
-    lasted_ns, whole = case.phase.end_ns - case.phase.start_ns, sum(spent.values())
+    lasted_ns, whole = case.phase.lasted_ns, sum(spent.values())
     share, limit = whole / lasted_ns, case.thresholds["cpu_share"]
     took, lasted = (measures.with_unit(value, Unit.NANOSECONDS) for value in (whole, lasted_ns))
     usage = f"Observers used {measures.percent(share)} of one CPU (limit {measures.percent(limit)}): {took} in {lasted}"

@@ -96,7 +96,7 @@ def elsewhere(case: TrialCase, statement: str, who: str, share: float | None = N
 def moved_share(case: TrialCase) -> float | None:
     """What others than the lab moved over the server's interfaces, over what the load moved; None where nobody knows either."""
     moved = sum(ladder.reported_bytes(case.phase, way) or 0.0 for way in MOVING)
-    each = [passed for seen in sides(case) if (passed := passed_server(case, seen)) is not None]
+    each = [passed for seen in case.sides() if (passed := passed_server(case, seen)) is not None]
     return max(each) / moved if moved and each else None
 
 
@@ -114,13 +114,8 @@ def fact(case: TrialCase, key: str) -> str | None:
 
 def ends_of(case: TrialCase, key: str) -> Iterator[str]:
     """The facts of this phase, of each host."""
-    for seen in sides(case):
+    for seen in case.sides():
         yield from (str(one.value) for one in seen.facts if one.key == f"{key}{case.phase.name}")
-
-
-def sides(case: TrialCase) -> Iterator[Observations]:
-    """The evidence of the load's hosts, and of the server's."""
-    yield from (seen for seen in (case.observations, case.beyond) if seen is not None)
 
 
 RULE = Rule(

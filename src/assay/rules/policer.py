@@ -22,7 +22,7 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.frozen import dataclass
-from assay.records import Finding, Observations, Path, Scope, Severity, State, Tier
+from assay.records import Finding, Path, Scope, Severity, State, Tier
 from assay.rulekit import segments
 from assay.rulekit.findings import Figures, found, held_back
 
@@ -55,7 +55,7 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """What each rule dropped, against what the load sent."""
-    rules = [one for seen in sides(case) for one in seen.over_time(case.phase.name, LAYER, "rules")]
+    rules = [one for seen in case.sides() for one in seen.over_time(case.phase.name, LAYER, "rules")]
     if not rules:
         return found(RULE, case, State.UNVERIFIED, "Rules that drop packets on the way unknown.")
     losses, drops = losses_of(case), dict(dropped(case))
@@ -87,14 +87,9 @@ def check(case: TrialCase) -> Finding:
     return found(RULE, case, State.PASS, text, observed=observed)
 
 
-def sides(case: TrialCase) -> Iterator[Observations]:
-    """The evidence of the load's hosts, and of the server's."""
-    yield from (seen for seen in (case.observations, case.beyond) if seen is not None)
-
-
 def dropped(case: TrialCase) -> Iterator[tuple[str, float]]:
     """Each counted rule, and the packets that it dropped under the clock; none that was not looked at to the end."""
-    for seen in sides(case):
+    for seen in case.sides():
         for metric in COUNTS:
             for one in seen.over_time(case.phase.name, LAYER, metric):
                 if (risen := ladder.rise(one, case.phase.start_ns, case.phase.end_ns)) is not None:
@@ -103,7 +98,7 @@ def dropped(case: TrialCase) -> Iterator[tuple[str, float]]:
 
 def uncounted(case: TrialCase, drops: dict[str, float]) -> Iterator[tuple[str, tuple[str, float]]]:
     """Each rule that nobody counts, with the kind of its limit and the limit."""
-    for seen in sides(case):
+    for seen in case.sides():
         for metric in LIMITS:
             for one in seen.over_time(case.phase.name, LAYER, metric):
                 if one.subject not in drops and one.value:
@@ -128,7 +123,7 @@ def bites(case: TrialCase, name: str, count: float, losses: Losses) -> bool:
 
 
 def _of_rule(case: TrialCase, metrics: tuple[str, ...], name: str) -> Iterator[tuple[str, float]]:
-    for seen in sides(case):
+    for seen in case.sides():
         for metric in metrics:
             yield from ((metric, one.value[-1]) for one in seen.over_time(case.phase.name, LAYER, metric, name) if one.value)
 
@@ -149,7 +144,7 @@ def losses_of(case: TrialCase) -> Losses:
 
 
 def _counted(case: TrialCase, metric: str) -> float | None:
-    every = [one for seen in sides(case) for one in seen.over_time(case.phase.name, segments.LAYER, metric)]
+    every = [one for seen in case.sides() for one in seen.over_time(case.phase.name, segments.LAYER, metric)]
     return ladder.rises(every, case.phase.start_ns, case.phase.end_ns)
 
 
@@ -158,7 +153,7 @@ def nearness(case: TrialCase, limit: tuple[str, float]) -> float | None:
     metric, rate = limit
     if metric != LIMITS[0]:
         return 1.0
-    moved, seconds = served.fuller_way(case.phase, case.observations), (case.phase.end_ns - case.phase.start_ns) / 1e9
+    moved, seconds = served.fuller_way(case.phase, case.observations), case.phase.lasted_ns / 1e9
     if moved is None and case.phase.servers and seconds > 0:
         moved = sum(total.bytes for one in case.phase.clients for total in one.operations) / seconds
     return None if moved is None or not rate else moved / rate

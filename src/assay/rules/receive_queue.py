@@ -124,20 +124,15 @@ def foreign_loss(case: TrialCase) -> DatagramLoss | None:
     return DatagramLoss(sent=received + drops, lost=drops, in_buffer=drops) if received + drops else None
 
 
-def spaces_of(case: TrialCase) -> Iterator[Observations]:
-    """The evidence of the load's hosts, and of the server's."""
-    yield from (seen for seen in (case.observations, case.beyond) if seen is not None)
-
-
 def risen(case: TrialCase, metric: str) -> float | None:
     """The rise of a counter under the clock in all network namespaces of the ends; None where one was not seen."""
-    every = (one for seen in spaces_of(case) for one in seen.over_time(case.phase.name, LAYER, metric))
+    every = (one for seen in case.sides() for one in seen.over_time(case.phase.name, LAYER, metric))
     return ladder.rises(every, case.phase.start_ns, case.phase.end_ns)
 
 
 def other_queues(case: TrialCase) -> Iterator[tuple[str, float]]:
     """Queues other than the socket's that dropped something: of a CPU, of an interface, of what is between the ends."""
-    for seen in spaces_of(case):
+    for seen in case.sides():
         yield from queues_between(case, seen)
         backlog = ladder.host_rise(case.phase, seen, "network", "softnet_dropped") if len(seen.hosts) == 1 else None
         if backlog:

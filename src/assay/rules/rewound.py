@@ -48,7 +48,7 @@ def other_share(case: TrialCase, drive: str) -> float | None:
     """The share of the clock in which the drive worked at commands that are neither reads nor writes."""
     names = ("io_ns", "read_ns", "write_ns")
     whole, read, write = (tapes.rose(case.phase, case.observations, drive, name) for name in names)
-    seconds = case.phase.end_ns - case.phase.start_ns
+    seconds = case.phase.lasted_ns
     if whole is None or read is None or write is None or seconds <= 0:
         return None
     return min(1.0, max(0.0, whole - read - write) / seconds)

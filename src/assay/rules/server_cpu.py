@@ -39,7 +39,7 @@ UNREAD = "whether a CPU quota stopped it is unknown"
 
 def check(case: TrialCase) -> Finding:
     """CPU time of the server over that of its CPUs, and of one thread."""
-    seconds, uses = (case.phase.end_ns - case.phase.start_ns) / 1e9, [*used(case)]
+    seconds, uses = case.phase.lasted_ns / 1e9, [*used(case)]
     host, ran, busiest, cpus = max(uses, key=lambda one: max(one[1] / one[3], one[2]), default=("", 0.0, 0.0, 0.0))
     if seconds <= 0 or not cpus:
         return found(RULE, case, State.UNVERIFIED, "CPU time of the server's processes unknown.")
@@ -121,7 +121,7 @@ def doubts(case: TrialCase, host: str, used_cpus: tuple[float, float, float]) ->
 
 def in_turn(case: TrialCase, host: str, ran_share: float) -> bool | None:
     """Whether threads that came during the phase did the work of one CPU, one after the other; None where nobody can say."""
-    limits, took_ns = case.thresholds, case.phase.end_ns - case.phase.start_ns
+    limits, took_ns = case.thresholds, case.phase.lasted_ns
     brief, ready = (served.each_rose(case.phase, case.observations, name) for name in ("brief_ns", "brief_ready_ns"))
     if ran_share > limits["one_cpu_share"] or ran_share + ready.get(host, 0.0) / took_ns < limits["thread_share"]:
         return False
@@ -137,9 +137,7 @@ def threads_at_once(case: TrialCase, host: str) -> Iterator[float]:
     """How many threads that came later were there, at each look during the clock."""
     for one in ladder.gauges(case.phase, case.observations, served.LAYER, "brief_threads"):
         if one.host == host:
-            yield from (
-                value for at, value in zip(one.at_ns, one.value, strict=True) if case.phase.start_ns < at < case.phase.end_ns
-            )
+            yield from (value for _, value in ladder.inside(one, case.phase))
 
 
 def other_program(case: TrialCase, host: str) -> str | None:

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
+from assay.evidence import ladder
 from assay.frozen import dataclass
 from assay.measures import far_end, latency, outages
 from assay.measures.windows import Window, given_up, scheduled, stuck
@@ -55,7 +56,7 @@ def applies(case: TrialCase) -> str | None:
 
 def ends_seen(case: TrialCase, *metrics: str) -> Iterator[Series]:
     """Series of the threads of both ends, on their hosts."""
-    for seen in (one for one in (case.observations, case.beyond) if one is not None):
+    for seen in case.sides():
         for metric in metrics:
             yield from seen.over_time(case.phase.name, "end_cpu", metric)
 
@@ -63,15 +64,8 @@ def ends_seen(case: TrialCase, *metrics: str) -> Iterator[Series]:
 def stopped(case: TrialCase) -> Iterator[tuple[str, str, float, int]]:
     """Each end of which threads were stopped: how, the share of looks under the clock at which some were, and the first."""
     for metric, how in HELD.items():
-        every = (
-            one for seen in (case.observations, case.beyond) if seen for one in seen.over_time(case.phase.name, "end_cpu", metric)
-        )
-        for one in every:
-            looks = [
-                (at, value)
-                for at, value in zip(one.at_ns, one.value, strict=True)
-                if case.phase.start_ns < at < case.phase.end_ns
-            ]
+        for one in ends_seen(case, metric):
+            looks = ladder.inside(one, case.phase)
             held = [at for at, value in looks if value]
             if held and len(held) >= case.thresholds["share"] * len(looks):
                 yield one.subject, how, len(held) / len(looks), held[0]

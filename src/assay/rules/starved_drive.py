@@ -25,7 +25,7 @@ def check(case: TrialCase) -> Finding:
     assert case.direction is not None
     drive = tapes.takes(case.run, case.phase, case.observations, case.direction) or ""
     busy_ns = tapes.rose(case.phase, case.observations, drive, "io_ns")
-    clock_ns = case.phase.end_ns - case.phase.start_ns
+    clock_ns = case.phase.lasted_ns
     if busy_ns is None or clock_ns <= 0:
         return found(RULE, case, State.UNVERIFIED, f"The time in which {drive} had a command is unknown.")
     idle = max(0.0, 1 - busy_ns / clock_ns)

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.records import ABSOLUTE, Finding, HostRole, Scope, Series, Severity, State
+from assay.evidence import ladder
+from assay.records import ABSOLUTE, Finding, HostRole, Scope, Severity, State
 from assay.rulekit import noise
 from assay.rulekit.findings import found
 
@@ -58,11 +59,9 @@ def check(case: TrialCase) -> Finding:
     losses = [one for host in hosts_of(case) if (one := losses_of(case, host)) is not None]
     if not losses:
         return unseen(case)
-    if (case.phase.end_ns - case.phase.start_ns) / 1e9 < case.thresholds["seconds"]:
+    if case.phase.lasted_ns / 1e9 < case.thresholds["seconds"]:
         statement = "CPU contention unknown: the phase was too short for shares of its time."
-        return found(
-            RULE, case, State.UNVERIFIED, statement, observed={"seconds": (case.phase.end_ns - case.phase.start_ns) / 1e9}
-        )
+        return found(RULE, case, State.UNVERIFIED, statement, observed={"seconds": case.phase.lasted_ns / 1e9})
     worst = max(losses, key=lambda one: one.lost)
     found_effect = noise.effect(case, worst.lost)
     if found_effect.state is State.PASS and any(is_unwatched(case, one.host) for one in losses):
@@ -133,15 +132,8 @@ def under_clock(case: TrialCase, host: str, layer: str, metric: str, subject: st
     """Samples from the last before the start to the first after the end of the phase's clock."""
     for series in case.observations.over_time(case.phase.name, layer, metric, subject):
         if series.host == host:
-            return bracketed(series, case.phase.start_ns, case.phase.end_ns)
+            return ladder.samples(series, case.phase)
     return []
-
-
-def bracketed(series: Series, start_ns: int, end_ns: int) -> list[tuple[int, float]]:
-    """The samples inside, with one on each side where there is one."""
-    first = max((at for at in series.at_ns if at <= start_ns), default=start_ns)
-    last = min((at for at in series.at_ns if at >= end_ns), default=end_ns)
-    return [(at, value) for at, value in zip(series.at_ns, series.value, strict=True) if first <= at <= last]
 
 
 def waiting_share(case: TrialCase, host: str) -> float | None:
@@ -153,7 +145,7 @@ def waiting_share(case: TrialCase, host: str) -> float | None:
     workers = sum(client.workers for client in clients)
     cpus = under_clock(case, host, "cpu", "cpus", ABSOLUTE)
     seen = [under_clock(case, host, "process", "run_delay_ns", f"pid:{client.pid}") for client in clients]
-    duration = case.phase.end_ns - case.phase.start_ns
+    duration = case.phase.lasted_ns
     if not cpus or not 0 < workers <= cpus[0][1] or duration <= 0 or not seen or any(len(points) < 2 for points in seen):
         return None
     return min(1.0, sum(points[-1][1] - points[0][1] for points in seen) / (duration * workers))

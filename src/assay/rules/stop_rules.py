@@ -69,7 +69,7 @@ def ends(phase: Phase) -> list[StopRule]:
 
 def tail_share(phase: Phase) -> float:
     """The share of a phase's time after its first client had ended."""
-    length = phase.end_ns - phase.start_ns
+    length = phase.lasted_ns
     first = min(client.until_ns for client in phase.clients)
     return max(0.0, (phase.end_ns - first) / length) if length > 0 else 0.0
 

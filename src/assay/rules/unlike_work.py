@@ -77,7 +77,7 @@ def size_for(case: ComparisonCase) -> Amount:
 def rate(phase: Phase) -> float | None:
     """Bytes a second of all operations; operations a second where none move data."""
     count, moved = measures.work_of(phase, None)
-    seconds = (phase.end_ns - phase.start_ns) / 1e9
+    seconds = phase.lasted_ns / 1e9
     return (moved or count) / seconds if count and seconds > 0 else None
 
 

@@ -53,7 +53,7 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """The fullest time of the fuller direction, and what of the load explains that it was no fuller."""
-    seconds, limits = (case.phase.end_ns - case.phase.start_ns) / 1e9, case.thresholds
+    seconds, limits = case.phase.lasted_ns / 1e9, case.thresholds
     use = line_ways.fullest(case.phase, case.observations, case.host)
     if use is None:
         return found(RULE, case, State.UNVERIFIED, "No counts of a line: how full the emulated path was is unknown.")
@@ -108,7 +108,7 @@ def rate_words(use: WayUse) -> str:
 
 def held(case: TrialCase) -> dict[str, float]:
     """What tells of this machine: late packets, the line's CPU time, and how busy its CPUs were."""
-    took_ns = max(1, case.phase.end_ns - case.phase.start_ns)
+    took_ns = max(1, case.phase.lasted_ns)
     ways = line_ways.rises(case.phase, case.observations).values()
     cpus = [one.busy for one in end_cpus.cpus_of(case)]
     return {

@@ -362,6 +362,7 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload, made: set[str]) -> 
         memory=memory,
     )
     every = load.workload.phases(order)
+    refuse(_writing(site, load, every))
     plans = [plan for plan in every if plan.measured or f"{order.workload}.{plan.name}" not in made]
     try:
         memory_files.make(load, memory)
@@ -387,6 +388,18 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload, made: set[str]) -> 
             crew.close()
             _forget(load, plans)
             memory_files.remove(load, memory)
+
+
+def _writing(site: Site, load: PlacedWorkload, every: Iterable[PhasePlan]) -> list[str]:
+    """The phases that change the target of a workload that says that it only reads: it may be given data of the user."""
+    if not (site.target.read_only or load.workload.only_reads(load.spec.knobs)):
+        return []
+    says = f"target {site.setting.name} is read-only" if site.target.read_only else "by its `only_reads` nothing is written"
+    return [
+        f"workload {load.spec.name}, phase {plan.name} does {', '.join(plan.changes)}, and {says}"
+        for plan in every
+        if plan.changes
+    ]
 
 
 def _forget(load: PlacedWorkload, plans: Iterable[PhasePlan]) -> None:

@@ -1,11 +1,11 @@
 //! The whole loop without a system call: what the engine itself costs.
 
 use crate::block_data::mix;
-use crate::engines::{Armed, Worker};
 use crate::load::Load;
 use crate::order::Random;
 use crate::protocol::{Config, Fault};
 use crate::recorder::Recorder;
+use crate::work::{Armed, Worker};
 use serde::Deserialize;
 use std::hint::black_box;
 

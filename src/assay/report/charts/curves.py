@@ -88,7 +88,7 @@ def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves:
         panels=tuple(panel for key in in_order(drawing.roles, groups) for panel in _pair(drawing, key, groups[key])),
         table=_table(drawing, curves),
         stacked=True,
-        seconds=max(((one.end_ns - one.start_ns) / 1e9 for one in phases if first.operation in one.operations), default=None),
+        seconds=max((one.lasted_ns / 1e9 for one in phases if first.operation in one.operations), default=None),
     )
 
 

@@ -88,7 +88,7 @@ def _invalid(group: Sequence[Judged], key: Counted) -> int:
 def _seconds(group: Sequence[Judged], key: Counted) -> float:
     """How long the phase of the longest run was."""
     phases = (phase for judged in group for phase in judged.run.phases if phase.name == key[0])
-    return max(((one.end_ns - one.start_ns) / 1e9 for one in phases), default=0.0)
+    return max((one.lasted_ns / 1e9 for one in phases), default=0.0)
 
 
 def _merged(group: Sequence[Judged], load: Load) -> dict[Counted, dict[int, int]]:

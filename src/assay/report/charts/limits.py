@@ -64,7 +64,7 @@ def figures(experiment: Experiment, observed: Sequence[tuple[Judged, Observation
     for chain in chains(observed):
         found.setdefault(chain.phase, []).append(chain)
     phases = [phase for judged, _ in observed for phase in judged.run.phases]
-    seconds = {name: max((one.end_ns - one.start_ns) / 1e9 for one in phases if one.name == name) for name in found}
+    seconds = {name: max(one.lasted_ns / 1e9 for one in phases if one.name == name) for name in found}
     return tuple(replace(_figure(experiment, phase, here), seconds=seconds[phase]) for phase, here in found.items())
 
 

@@ -62,7 +62,7 @@ def figures(experiment: Experiment, runs: Sequence[tuple[Judged, Observations]])
         for phase in judged.run.phases:
             here = _strips(judged, phase, seen) if phase.measured else ()
             if any(len(points) >= LEAST for strip in here for _, points in strip.lines):
-                length = (phase.end_ns - phase.start_ns) / 1e9
+                length = phase.lasted_ns / 1e9
                 one = _Column(judged=judged, strips=here, seconds=length, changes=changes(judged, phase))
                 columns.setdefault(phase.name, []).append(one)
     return tuple(_figure(experiment, name, found) for name, found in columns.items())

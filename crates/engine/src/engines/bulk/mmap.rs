@@ -4,10 +4,10 @@ use super::Job;
 use super::mapping::Mapping;
 use crate::aligned::Aligned;
 use crate::block_data::fill;
-use crate::engines::Worker;
 use crate::protocol::Fault;
 use crate::recorder::Recorder;
 use crate::regions::Span;
+use crate::work::Worker;
 
 pub struct Mmap {
     job: Job,

@@ -1,11 +1,11 @@
 //! Reads and writes of records in files: which records, on which path, with which data, flushed or not.
 
 use crate::block_data::{mix, mix_text};
-use crate::engines::{Armed, Worker};
 use crate::order::Random;
 use crate::protocol::{Config, Fault};
 use crate::recorder::Recorder;
 use crate::regions::{Span, Use, open, resolve};
+use crate::work::{Armed, Worker};
 use content::Content;
 use described::Origin;
 use flushing::Flushing;

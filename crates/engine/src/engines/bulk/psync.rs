@@ -4,10 +4,10 @@ use super::Job;
 use super::settings::Verify;
 use crate::aligned::Aligned;
 use crate::block_data::fill;
-use crate::engines::Worker;
 use crate::protocol::Fault;
 use crate::recorder::Recorder;
 use crate::transfer::{read_all, write_all};
+use crate::work::Worker;
 
 pub struct Psync {
     job: Job,

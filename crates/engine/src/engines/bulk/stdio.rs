@@ -6,9 +6,9 @@ use super::settings::Settings;
 use crate::aligned::Aligned;
 use crate::block_data::fill;
 use crate::control::Stopped;
-use crate::engines::Worker;
 use crate::protocol::Fault;
 use crate::recorder::Recorder;
+use crate::work::Worker;
 use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::io::Errno;
 

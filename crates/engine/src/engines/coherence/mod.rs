@@ -4,10 +4,10 @@
 //! (so that its caches hold the old state), the writer acts and says so, the reader looks until it sees it.
 
 use crate::coherence_result::CoherenceResult;
-use crate::engines::{Armed, Finished, Worker};
 use crate::load::Load;
 use crate::protocol::{Config, Fault};
 use crate::recorder::Recorder;
+use crate::work::{Armed, Finished, Worker};
 use files::Files;
 use reader::Reader;
 use rustix::fs::Mode;

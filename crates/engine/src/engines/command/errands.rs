@@ -4,10 +4,10 @@
 
 use super::{execute, find, prepared};
 use crate::block_data::{fill, mix};
-use crate::engines::{Armed, Finished, Ran, Worker};
 use crate::load::Load;
 use crate::protocol::{Config, Fault};
 use crate::recorder::Recorder;
+use crate::work::{Armed, Finished, Ran, Worker};
 use rustix::io::Errno;
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -4,10 +4,10 @@ use super::hands::{Hands, Task};
 use super::journal::Journal;
 use super::{Settings, record};
 use crate::drill_result::{DrillResult, TimeAway};
-use crate::engines::{Finished, Worker};
 use crate::pacer::Pacer;
 use crate::protocol::Fault;
 use crate::recorder::Recorder;
+use crate::work::{Finished, Worker};
 use assay_clock::{monotonic_ns, sleep_until};
 use std::sync::Arc;
 

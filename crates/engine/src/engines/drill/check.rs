@@ -4,9 +4,9 @@ use super::hands::{Hands, Task};
 use super::record::{self, Found};
 use super::{Settings, journal};
 use crate::drill_result::DrillResult;
-use crate::engines::{Finished, Worker};
 use crate::protocol::Fault;
 use crate::recorder::Recorder;
+use crate::work::{Finished, Worker};
 use assay_clock::{monotonic_ns, sleep_until};
 
 pub struct Check {

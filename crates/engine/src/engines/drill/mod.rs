@@ -7,9 +7,9 @@ mod journal;
 mod record;
 
 use crate::block_data::mix_text;
-use crate::engines::{Armed, Worker};
 use crate::load::Load;
 use crate::protocol::{Config, Fault};
+use crate::work::{Armed, Worker};
 use hands::{Hands, Place};
 use serde::Deserialize;
 use std::time::Duration;

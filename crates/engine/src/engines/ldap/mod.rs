@@ -4,9 +4,9 @@
 //! under its own name, and never work.
 
 use crate::block_data::{mix, mix_text};
-use crate::engines::{Armed, Worker};
 use crate::folders::allow_open_files;
 use crate::protocol::{Config, Fault};
+use crate::work::{Armed, Worker};
 use assay_ldap::template::{Node, Template};
 use connection::Connection;
 use dial::{Dialler, Own};

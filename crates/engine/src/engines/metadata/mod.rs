@@ -1,13 +1,13 @@
 //! Makes, looks at, changes and removes files or directories, in one directory or many.
 
 use crate::block_data::{fill, mix, mix_text};
-use crate::engines::{Armed, Worker};
 use crate::folders::{Folder, folders};
 use crate::objects::{
     LIST_BUFFER, Name, Object, create_directory, create_file, list, look_up, open_and_close, remove,
 };
 use crate::protocol::{Config, Fault};
 use crate::recorder::Recorder;
+use crate::work::{Armed, Worker};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use settings::{Operation, Settings, Sharing};

@@ -3,11 +3,12 @@
 //! A server is armed first and answers with its address; a load connects to it while it is armed, so that the phase's time has
 //! no connection set-up in it. Each connection begins with the token of the trial.
 
+use crate::beside::Beside;
 use crate::block_data::mix;
-use crate::engines::{Armed, Beside, Worker};
 use crate::folders::allow_open_files;
 use crate::load::Load;
 use crate::protocol::{Config, Fault};
+use crate::work::{Armed, Worker};
 use flow::Kind;
 use hall::Hall;
 use many::Many;

@@ -6,7 +6,7 @@ use super::hello::{self, LENGTH, Refusal};
 use super::kernel::span;
 use super::settings::{Exchange, Settings};
 use super::socket;
-use crate::engines::Beside;
+use crate::beside::Beside;
 use crate::net_result::NetResult;
 use crate::protocol::Fault;
 use assay_clock::monotonic_ns;

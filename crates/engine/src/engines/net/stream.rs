@@ -6,9 +6,9 @@ use super::work::{begin, close, complete, end_sending, lose, receive, send_all, 
 use super::zerocopy::Zerocopy;
 use crate::aligned::Aligned;
 use crate::block_data::fill;
-use crate::engines::Worker;
 use crate::protocol::Fault;
 use crate::recorder::Recorder;
+use crate::work::Worker;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

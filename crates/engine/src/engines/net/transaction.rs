@@ -6,9 +6,9 @@ use super::work::{
     begin, close, complete, end_sending, lose, receive, receive_all, send_all, take,
 };
 use crate::aligned::Aligned;
-use crate::engines::Worker;
 use crate::protocol::Fault;
 use crate::recorder::Recorder;
+use crate::work::Worker;
 use rustix::io::Errno;
 use std::sync::Arc;
 

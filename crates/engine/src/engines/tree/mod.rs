@@ -3,9 +3,9 @@
 //! It writes nothing, follows no symbolic link and waits for no named pipe. What vanishes meanwhile, or may not be read, is
 //! counted, and the work goes on.
 
-use crate::engines::{Armed, Worker};
 use crate::folders::allow_open_files;
 use crate::protocol::{Config, Fault};
+use crate::work::{Armed, Worker};
 use directory::{Batch, Directory};
 use node::Node;
 use queue::{Pending, Queue, Root};
