@@ -186,7 +186,7 @@ def amount(part: TimePart) -> str:
 
 def _behind(found: TimeLimit) -> str:
     """The server in user space that was asked in that time."""
-    return f"; the FUSE server of {found.name} made {found.count or 0.0:.3g} read calls a second in that time"
+    return f"; the FUSE server of {found.name} made {found.count or 0.0:,.0f} read calls a second in that time"
 
 
 def _rate(found: TimeLimit, who: str) -> str:
