@@ -86,8 +86,8 @@ MOUNT = of("fio", read_file=1.0)
 
 
 def way(bytes_per_s):
-    """A path of such a rate, over which the server sent 9 MB/s."""
-    sent = server_cases.counted(LENGTH_S, "L4", "write", round(9e6 * LENGTH_S))
+    """A path of such a rate, over which the server sent 9.5 MB/s."""
+    sent = server_cases.counted(LENGTH_S, "L4", "write", round(9.5e6 * LENGTH_S))
     return {"readings": (sent,), "facts": (server_cases.fact("limit_bytes_per_s", str(bytes_per_s)),)}
 
 
@@ -97,14 +97,14 @@ def test_reads_of_a_mount_wait_for_its_server_or_for_the_path_to_it():
     assert cause(MOUNT, of("smbd", events=0.9, running=0.1)) is Cause.FILES
     assert cause(MOUNT, of("smbd", events=0.9, running=0.1), **way(10_000_000)) is Cause.PATH_RATE
     assert cause(MOUNT, of("smbd", running=0.9, events=0.1), **way(10_000_000)) is Cause.CPU
-    assert cause(MOUNT, **way(40_000_000)) is Cause.FILES
+    assert cause(MOUNT, **way(12_000_000)) is Cause.FILES
 
 
 def test_a_path_of_known_rate_that_was_used_up_is_named_with_its_rate():
     found = limit(CLIENT, **way(10_000_000))
-    assert (found.cause, found.rate, round(found.among, 2)) == (Cause.PATH_RATE, 9e6, 0.9)
-    assert time_spent.limit(found).replace("\u202f", " ") == "the rate of the link (9 MB/s, 90 % of it)"
-    assert cause(CLIENT, **way(40_000_000)) is Cause.PEER
+    assert (found.cause, found.rate, round(found.among, 2)) == (Cause.PATH_RATE, 9.5e6, 0.95)
+    assert time_spent.limit(found).replace("\u202f", " ") == "the rate of the link (9.50 MB/s, 95 % of it)"
+    assert cause(CLIENT, **way(12_000_000)) is Cause.PEER
 
 
 def test_a_lock_is_named_where_two_threads_of_five_wait_for_it():

@@ -24,6 +24,8 @@ WAITERS, TURNS = 0.4, 0.75
 """A lock is the limit from so large a part of the threads that wait for it, of all that have work, and from so many on."""
 USED = 0.7
 """So much of a throttle's rate, in the time of the waits, is as good as all of it: a program also starts and ends."""
+FULL = 0.9
+"""So much of the rate of a path, in the time of the waits, is all of it (L04)."""
 IDLE_DEVICE = 0.3
 """Of the time of waits for storage a device that had requests for less is not what they waited for."""
 FEWEST_CALLS = 10
@@ -254,7 +256,7 @@ def _pool(load: TimeLadder) -> TimeLimit | None:
 def _full(load: TimeLadder, states: Sequence[str], phase: Phase, seen: Observations) -> TimeLimit | None:
     """The fullest part of the way to the server, where its rate is known and was used up while the load waited."""
     link, share = served.fullest_link(phase, seen, None), load.share(*states)
-    if link is None or link.share < USED * share * load.of:
+    if link is None or link.share < FULL * share * load.of:
         return None
     return TimeLimit(
         cause=Cause.PATH_RATE,

@@ -68,7 +68,8 @@ def winner(experiment: Experiment, one: Ranking) -> str:
     best = comparison.superlative(measure_of(experiment, one.measure).figure)
     ahead, inside = one.ahead, comparison.interval(one.ahead)
     interval = f" ({inside})" if inside else ""
-    if lost_by_adjustment(ahead):  # the interval of the pair alone would say what is not shown among all
+    # The interval of the pair alone would say what is not shown among all.
+    if lost_by_adjustment(ahead) and ahead.conclusion is Conclusion.UNDECIDED:
         interval = f" (not shown among {len(one.ranks)}, p = {ahead.adjusted_p_value:.2g} by {ahead.adjusted_by.value})"
     if ahead.ratio is None:
         return ""
