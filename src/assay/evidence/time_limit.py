@@ -102,7 +102,9 @@ def _named(load: TimeLadder, server: TimeLadder | None, phase: Phase, seen: Obse
     if theirs is not None and theirs.cause in UNCHANGED:
         return theirs
     if of_mount:  # what its server does, or the path to it
-        served_there = theirs if theirs is not None and theirs.cause is not Cause.FILES else own
+        served_there = (
+            theirs if theirs is not None and theirs.cause not in (Cause.FILES, Cause.SLEEP) else own
+        )  # idle threads sleep
         return _full(load, FILES, phase, seen) or served_there
     full = _pool(load) or _full(load, PEER, phase, seen)
     return full or _held(load) or (_held(server) if server else None) or theirs or _of_wait(load, server)
