@@ -3,6 +3,7 @@
 import json
 import platform
 import shlex
+from statistics import geometric_mean
 
 import pytest
 
@@ -58,6 +59,12 @@ def sit(bench, level, *words):
     return json.loads(answer)
 
 
+def elapsed(answer, sitting):
+    """The mean time of the command in the runs of one sitting."""
+    runs = [one for one in answer["runs"] if one["run"]["trial"]["sitting"] == sitting]
+    return geometric_mean(one["verdicts"]["w.command.elapsed_ns"]["value"] for one in runs)
+
+
 def order_effects(answer):
     (verdict,) = answer["comparison_verdicts"].values()
     (finding,) = [finding for finding in verdict["findings"] if finding["rule"] == "S04"]
@@ -91,7 +98,9 @@ def test_a_drift_between_the_sittings_is_seen_when_the_first_level_returns(bench
     (bench.home / "pace").write_text("0.42")
     answer = sit(bench, "old")
     _, finding = order_effects(answer)
-    assert finding["observed"]["drift_share"] > 0.25, "0.4 was planted, and a busy machine adds to the last sitting"
+    drift = finding["observed"]["drift_share"]
+    assert drift > 0.25, "0.4 was planted, and a busy machine adds to the last sitting"
+    assert drift == pytest.approx(elapsed(answer, 2) / elapsed(answer, 0) - 1, abs=0.15)
     assert "a relevant drift" in finding["statement"]
     (comparison,) = answer["comparisons"]
     assert comparison["conclusion"] == "undecided"

@@ -126,7 +126,7 @@ class TimeLadder:
 
 def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> TimeLadder | None:
     """Where the time of a group went while the clock ran; None where too few looks were taken, or the phase is too short."""
-    if phase.end_ns - phase.start_ns < SHORTEST_NS:
+    if phase.lasted_ns < SHORTEST_NS:
         return None
     metrics = (*WHOLE, *CONNECTIONS, *SUMS, *TIMES)
     series = (one for metric in metrics for one in observations.over_time(phase.name, LAYER, metric))
@@ -147,7 +147,7 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
     if looks < FEWEST_LOOKS or _is_closed(whole):
         return None
     times, fresh = _times(phase, every), whole.get(FRESH, 0.0) / looks
-    alive_ns = min(whole.get(ALIVE_NS, 0.0), phase.end_ns - phase.start_ns)  # it waits before the clock and after it
+    alive_ns = min(whole.get(ALIVE_NS, 0.0), phase.lasted_ns)  # it waits before the clock and after it
     counted = {name: sum(one.values()) / alive_ns for name, one in times.items()} if alive_ns else {}
     sampled = tuple(_parts(rows, looks, {name: one["ready_ns"] / (sum(one.values()) or 1.0) for name, one in times.items()}))
     parts = sorted(calibrated(sampled, counted, looks, fresh), key=lambda part: (-part.share, -part.threads))
@@ -164,7 +164,7 @@ def of_phase(phase: Phase, observations: Observations, group: str = LOAD) -> Tim
 
 def why_unknown(phase: Phase, observations: Observations, group: str = LOAD) -> str | None:
     """Why there are no shares of a phase of a second or more; None where nobody was to look."""
-    if phase.end_ns - phase.start_ns < LONG_NS:
+    if phase.lasted_ns < LONG_NS:
         return None
     of_group = [one for metric in (LOOKS, ALIVE, DENIED) for one in observations.over_time(phase.name, LAYER, metric)]
     risen = {one.metric: ladder.known_rise(one, phase.start_ns, phase.end_ns) for one in of_group if one.subject == group}
@@ -296,7 +296,7 @@ def _times(phase: Phase, every: list[Series]) -> dict[str, dict[str, float]]:
 
 def busy(phase: Phase, observations: Observations) -> Iterator[tuple[str, float]]:
     """Yield each block device that had requests, with the share of the clock in which it had one; others' requests included."""
-    span_ns = phase.end_ns - phase.start_ns
+    span_ns = phase.lasted_ns
     for one in observations.over_time(phase.name, "block", device_idle.BUSY):
         risen = ladder.rise(one, phase.start_ns, phase.end_ns)
         if risen and span_ns > 0 and (share := min(1.0, risen * device_idle.TICK_NS / span_ns)) >= LEAST_SHARE:

@@ -94,20 +94,23 @@ def _named(load: TimeLadder, server: TimeLadder | None, phase: Phase, seen: Obse
     own, theirs = _own(load, phase, seen), _own(server, phase, seen, load) if server is not None else None
     if own is not None and theirs is not None and load.share(READY) > MOST / 2 and theirs.cause in (Cause.CPU, Cause.NO_CPU):
         return theirs  # it has the CPUs for which the load waits
-    of_mount = own is not None and own.cause is Cause.FILES
-    if own is not None and not of_mount:
-        return own
-    if not of_mount and load.share(*PEER) <= MOST:
-        return _between_threads(load)
+    if own is not None and own.cause is Cause.FILES:
+        return _of_mount(own, theirs, load, phase, seen)
+    if own is not None or load.share(*PEER) <= MOST:
+        return own or _between_threads(load)
     if theirs is not None and theirs.cause in UNCHANGED:
         return theirs
-    if of_mount:  # what its server does, or the path to it
-        served_there = (
-            theirs if theirs is not None and theirs.cause not in (Cause.FILES, Cause.SLEEP) else own
-        )  # idle threads sleep
-        return _full(load, FILES, phase, seen) or served_there
     full = _pool(load) or _full(load, PEER, phase, seen)
     return full or _held(load) or (_held(server) if server else None) or theirs or _of_wait(load, server)
+
+
+def _of_mount(own: TimeLimit, theirs: TimeLimit | None, load: TimeLadder, phase: Phase, seen: Observations) -> TimeLimit:
+    """Files that no device here serves: their server's own limit, or the path to it; idle threads of a server sleep."""
+    if theirs is not None and theirs.cause in UNCHANGED:
+        return theirs
+    if theirs is None or theirs.cause in (Cause.FILES, Cause.SLEEP):
+        theirs = own
+    return _full(load, FILES, phase, seen) or theirs
 
 
 def _own(found: TimeLadder, phase: Phase, seen: Observations, asked: TimeLadder | None = None) -> TimeLimit | None:
@@ -174,7 +177,7 @@ def _quota(phase: Phase, seen: Observations, side: str) -> tuple[str, float]:
 
     Those on hosts where threads of that side were looked at: a server's quota says nothing of a load on another host.
     """
-    span_ns = max(1, phase.end_ns - phase.start_ns)
+    span_ns = max(1, phase.lasted_ns)
     there = {one.host for one in seen.over_time(phase.name, time_ladder.LAYER, time_ladder.LOOKS, side)}
     every = [one for one in seen.over_time(phase.name, "cgroup", "throttled_ns") if one.host in there]
     found = {one.subject.removeprefix("cgroup:"): ladder.known_rise(one, phase.start_ns, phase.end_ns) / span_ns for one in every}
@@ -219,7 +222,7 @@ def _throttles(phase: Phase, seen: Observations, share: float) -> Iterator[str]:
 def devices(phase: Phase, seen: Observations) -> Iterator[tuple[str, float, float]]:
     """Yield the devices that file systems are on, with the share of the time in which each had a request, and how many it had."""
     steps = (ladder.highest_device(phase, seen, way) for way in (Direction.READ, Direction.WRITE))
-    span_ns = max(1, phase.end_ns - phase.start_ns)
+    span_ns = max(1, phase.lasted_ns)
     for subject in {name for step in steps if step is not None for name in step.subjects}:
         risen = {name: _ticks(phase, seen, name, subject) / span_ns for name in (device_idle.BUSY, *device_idle.PENDING)}
         busy = risen.pop(device_idle.BUSY)
@@ -231,7 +234,7 @@ def _in_user_space(phase: Phase, seen: Observations) -> Iterator[tuple[str, floa
     for one in seen.over_time(phase.name, fuse.LAYER, fuse.CALLS):
         calls = ladder.known_rise(one, phase.start_ns, phase.end_ns)
         if calls >= FEWEST_CALLS:
-            yield one.subject.removeprefix(fuse.ABOUT), calls * 1e9 / max(1, phase.end_ns - phase.start_ns)
+            yield one.subject.removeprefix(fuse.ABOUT), calls * 1e9 / max(1, phase.lasted_ns)
 
 
 def _ticks(phase: Phase, seen: Observations, metric: str, subject: str) -> float:

@@ -262,16 +262,14 @@ def required(experiment: Experiment, one: Required) -> str:
     """
     alone = len({row.state for row in one.rows}) == 1
     levels = [level for row in one.rows for level in row.levels.values()]
-    rows_in_order = list(one.rows)
-    order = sorted(RequirementState, reverse=True, key=list(RequirementState).index)
-    if len(levels) == len(one.rows) and ranking.is_count(levels):
-        rows_in_order.sort(key=lambda row: [ranking.number(level) for level in row.levels.values()])
-        order = list(dict.fromkeys(row.state for row in rows_in_order))
+    worst_first = [row for state in reversed(RequirementState) for row in one.rows if row.state is state]
+    by_number = len(levels) == len(one.rows) and ranking.is_count(levels)
+    ordered_rows = sorted(one.rows, key=lambda row: [*map(ranking.number, row.levels.values())]) if by_number else worst_first
     states = []
-    for state in order:
-        rows = [row for row in rows_in_order if row.state is state]
-        places = conditions(experiment, [row.levels for row in rows]) if rows and not alone else ""
-        states += [" ".join(filter(None, (state.value, places, measured(rows))))] if rows else []
+    for state in dict.fromkeys(row.state for row in ordered_rows):
+        rows = [row for row in ordered_rows if row.state is state]
+        places = "" if alone else conditions(experiment, [row.levels for row in rows])
+        states.append(" ".join(filter(None, (state.value, places, measured(rows)))))
     title = named(one.measure) if one.measure else one.name
     is_open = alone and one.rows[0].state is RequirementState.UNDECIDED  # what is sound then are the figures, no answer
     trust = f"; its figures are {one.state.value}" if is_open else f" [{one.state.value}]"

@@ -15,7 +15,7 @@ from assay import measures
 from assay.analysis.together import blocks_to_detect, demoted
 from assay.answer import marks
 from assay.cli.stat.commands import Command
-from assay.cli.stat.ratios import Arm, figures_of, main_figure, unit_of, unlikeness, worst_of
+from assay.cli.stat.ratios import Arm, figures_of, is_higher_better, main_figure, unit_of, unlikeness, worst_of
 from assay.records import Conclusion, Experiment, VerdictState, worst
 from assay.statistics import best
 from assay.statistics.contrast import Contrast, four_way, interval, p_value, paired_ratio
@@ -52,9 +52,9 @@ def order_of(arms: Sequence[Arm]) -> Order | None:
     """The order of all commands that can be compared with the first; None of fewer than two, and where no side is better."""
     name = main_figure(arms)
     unit = unit_of(arms[0].runs, name)
-    if not (unit.endswith("/s") or unit == Unit.NANOSECONDS):
+    higher = is_higher_better(unit)
+    if higher is None:
         return None
-    higher = unit.endswith("/s")
     alike = [arm for arm in arms if arm is arms[0] or unlikeness(arms[0].runs, arm.runs, name) is None]
     if len(alike) < 2:
         return None
@@ -95,7 +95,7 @@ def beaten(values: Sequence[Sequence[float]], *, higher: bool) -> best.Above:
 
 
 def sentence(order: Order, names: Mapping[Command, str]) -> str:
-    """`lz4: 230 ms; zstd: 460 ms (elapsed, 5 runs each); lz4 is faster, takes 0.50 times as long as zstd (...)`."""
+    """`lz4: 230 ms; zstd: 460 ms (elapsed, 5 runs each); lz4 is faster, 0.50 times as long as zstd (...)`."""
     called = [names[arm.command] for arm in order.arms]
     values = [f"{name}: {measures.with_unit(mean, order.unit)}" for name, mean in zip(called, order.means, strict=True)]
     return f"{'; '.join(values)} ({order.measure}, {order.runs} runs each); {winner(order, called)}"

@@ -57,16 +57,21 @@ class CommandRatio:
     @property
     def is_worse(self) -> bool:
         """Whether it is shown to be worse by more than what matters; a time is better if it is less, a rate if it is more."""
-        is_rate = self.unit.endswith("/s")
-        if self.unlike or not (is_rate or self.unit == Unit.NANOSECONDS):
+        higher_better = is_higher_better(self.unit)
+        if self.unlike or higher_better is None:
             return False
         found = ((self.value, self.low, self.high), *([self.typical] if self.typical else ()))
-        return any(is_worse(value, ends, Experiment.matters_share, lower_better=not is_rate) for value, *ends in found)
+        return any(is_worse(value, ends, Experiment.matters_share, lower_better=not higher_better) for value, *ends in found)
 
     @property
     def is_of_digits(self) -> bool:
         """Whether the difference is no more than that."""
         return abs(self.value - 1) <= self.digits_share * max(1.0, self.value)
+
+
+def is_higher_better(unit: str) -> bool | None:
+    """Whether more of a figure is better: of a rate, and not of a time; None where no side is."""
+    return True if unit.endswith("/s") else False if unit == Unit.NANOSECONDS else None
 
 
 def figures_of(runs: Sequence[JudgedExecution]) -> dict[str, list[float]]:
@@ -157,7 +162,7 @@ def digits_share(runs: Sequence[JudgedExecution], name: str) -> float:
 
 
 def ratio_line(ratio: CommandRatio, names: Mapping[Command, str], baseline: str) -> str:
-    """Return `dd bs=4k: 1.31 times the write rate of dd bs=8k (95 % CI ..., 5 pairs): faster by more than 5 %`."""
+    """Return `dd bs=4k: write 1.31 times that of dd bs=8k (95 % CI ..., 5 pairs): faster by more than 5 %`."""
     what, name = ratio.measure.removesuffix("_ns"), names[ratio.command]
     if ratio.unlike:
         return shown.line("vs", f"{name}: {what} INVALID, no comparison with {baseline}: {ratio.unlike}")
@@ -172,9 +177,9 @@ def ratio_line(ratio: CommandRatio, names: Mapping[Command, str], baseline: str)
 def decided(ratio: CommandRatio) -> str:
     """`slower by more than 5 %`, `slower; whether by more than 5 % is undecided`, `equivalent within 5 %`, `undecided`."""
     margin, more = measures.percent(Experiment.matters_share), ratio.value > 1
-    side = "higher" if more else "lower"
-    if ratio.unit.endswith("/s") or ratio.unit == Unit.NANOSECONDS:
-        side = "faster" if more == ratio.unit.endswith("/s") else "slower"
+    side, higher_better = "higher" if more else "lower", is_higher_better(ratio.unit)
+    if higher_better is not None:
+        side = "faster" if more == higher_better else "slower"
     if ratio.conclusion is Conclusion.EQUIVALENT:
         return f"equivalent within {margin}"
     if ratio.conclusion is not Conclusion.UNDECIDED:
